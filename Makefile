@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PAGE   := tertulia/viewer/page
 
-.PHONY: setup conversation hooks demo readers voice pictures example docs notebooks viewer viewer-check viewer-packages check test ranges release-check fuzz lint style types bench bench-runs bench-long bench-meetings bench-viewer soak nightly clean
+.PHONY: setup conversation hooks demo readers voice pictures example docs notebooks viewer viewer-check viewer-packages check test test-all ranges release-check fuzz lint style types bench bench-runs bench-long bench-meetings bench-viewer soak nightly clean
 
 # What a conversation needs, then what only developers need: two stamps, so that `make demo` is small.
 setup: $(VENV)/.installed
@@ -98,11 +98,18 @@ NODE_IS_NEW := const [major, minor] = process.versions.node.split(".").map(Numbe
 
 # Daily use, a minute and a half: lint, types, and the tests that need neither a model, a browser nor other processes.
 check: lint
-	$(BIN)/pytest --numprocesses 2 --dist worksteal -m "not slow" tests/test_architecture.py tests/docs \
+	$(BIN)/pytest --numprocesses 2 --dist worksteal -m "not slow and not full" tests/test_architecture.py tests/docs \
 	  tests/state tests/prompts tests/metrics tests/nodes
 
+# Every guarantee once, in minutes. Asserts are compiled once for all processes, also where Python is told to keep nothing.
 test: setup
-	$(BIN)/pytest --numprocesses 2 --dist worksteal --durations 10
+	$(PYTEST) -m "not (full or browser or postgres or access or gpu)" $(TESTS)
+
+# All there is: campaigns, kills, browsers, databases, notebooks, environments too.
+test-all: setup
+	$(PYTEST) --durations 10 $(TESTS)
+
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest --numprocesses 2 --dist worksteal
 
 # The declared ranges: the lowest versions and the newest without models, and the lowest of all extras with them.
 ranges: setup

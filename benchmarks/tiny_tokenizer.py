@@ -1,9 +1,10 @@
 """A real byte-level tokenizer with chat markup, made on the spot."""
 
 from functools import cache
+from typing import TYPE_CHECKING
 
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import PreTrainedTokenizerFast
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
 
 CHAT_TEMPLATE = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
@@ -13,8 +14,11 @@ VOCABULARY = 400
 
 
 @cache
-def tiny_tokenizer() -> PreTrainedTokenizerFast:
+def tiny_tokenizer() -> "PreTrainedTokenizerFast":
     """Return a byte-level tokenizer with chat markup, trained on a few sentences."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()

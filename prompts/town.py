@@ -20,6 +20,9 @@ _SOURCE = "town"
 QUESTIONS = ("question_1", "question_2", "question_3")
 #: The three numbers of an insight's evidence.
 EVIDENCE = ("first", "second", "third")
+#: The fields of an agreement, and the values of the first of them.
+AGREEMENT = ("agreed", "by", "what", "days", "hour", "minute", "place")
+AGREED = ("none", "meeting", "task")
 
 
 def visit(other: str, place: str | None, language: str = DEFAULT) -> str:
@@ -38,6 +41,21 @@ def ask_summary(name: str, partner: str, turns: Sequence[Turn], language: str = 
         example={field: fill(f"example.{field}", {}) for field in fields},
         items=[fill("summarise.line", {"name": turn.speaker, "text": turn.text}) for turn in turns],
         variables={"name": name, "other": partner},
+        source=_SOURCE,
+    )
+
+
+def ask_agreement(name: str, partner: str, turns: Sequence[Turn], began: datetime, language: str = DEFAULT) -> Question:
+    """Return the question what two people agreed on in their conversation."""
+    fill = template(_SOURCE, language).fill
+    texts = {field: fill(f"example.{field}", {}) for field in ("what", "place")}
+    return Question(
+        "agreement",
+        form={field: fill(f"answer.{field}", {}) for field in AGREEMENT},
+        example={"agreed": AGREED[1], "by": name, "what": texts["what"], "days": 2, "hour": 15, "minute": 30}
+        | {"place": texts["place"]},
+        items=[fill("summarise.line", {"name": turn.speaker, "text": turn.text}) for turn in turns],
+        variables={"name": name, "other": partner, "date": _day(began, language), "clock": clock(began)},
         source=_SOURCE,
     )
 

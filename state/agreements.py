@@ -16,16 +16,15 @@ Hindrance = Literal["asleep", "engaged"]
 
 
 class Agreement(Record):
-    """What one proposed and another assented to, in the lines of a conversation.
+    """A proposal to which the other assented, by a model that read the conversation.
 
     Attributes:
-        people: Who proposed it, and who assented.
-        doer: Who does it, where it is a task.
-        what: The sentence of the proposal, as it was said.
+        people: The one who proposed it, or does the task, and the other.
+        doer: The one who does a task.
+        what: A sentence that says it.
         time: When; `None` for a task without a time.
-        is_exact: Whether a time of day was said, and not only a day or a part of one.
         place: Where, in the words of the talk; `None` where none was said.
-        turns: The turns of the proposal and of the assent.
+        turns: The first and the last turn of the conversation.
     """
 
     kind: AgreementKind
@@ -33,7 +32,6 @@ class Agreement(Record):
     doer: str | None = None
     what: str
     time: datetime | None = None
-    is_exact: bool = False
     place: str | None = None
     turns: tuple[int, int]
 

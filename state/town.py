@@ -34,8 +34,6 @@ INSIGHT = "insight_"
 #: The step of a conversation, behind its last turn, that has what was agreed on in it; and that before its first turn
 #: which has what the two had agreed on who meet for it.
 AGREED, KEPT = "agreed", "kept"
-#: The step before the first turn that has why one seeks the other who meet.
-SOUGHT = "sought"
 
 #: Earlier dialogues of a pair that are kept (a prompt shows three: APP Table 1).
 PAST_KEPT = 10
@@ -69,22 +67,6 @@ class PastDialogue(Record):
     dialogue: Dialogue
 
 
-class Errand(Record):
-    """Why somebody seeks another of their own accord (`nodes/town/goals.py`).
-
-    Attributes:
-        seeker: Who does.
-        memory: The id of their memory that says that they mean to.
-        made: When that was.
-        what: Its words.
-    """
-
-    seeker: str
-    memory: str
-    made: datetime
-    what: str
-
-
 class Encounter(Record):
     """Two people meet: the key is (day, number), both from 1.
 
@@ -92,8 +74,6 @@ class Encounter(Record):
         initiator, partner: Who speaks first, and to whom.
         run: The id of the run that is their conversation; empty until it starts.
         appointment: What they had agreed on, if they meet for it.
-        errand: Why the initiator seeks the partner; encounters without it, and without `appointment`, are drawn, or of
-            the log.
     """
 
     day: int = Field(ge=1)
@@ -105,12 +85,11 @@ class Encounter(Record):
     activities: tuple[str | None, str | None]
     run: str = ""
     appointment: Appointment | None = None
-    errand: Errand | None = Field(default=None, exclude_if=lambda errand: errand is None)
 
     @property
     def is_drawn(self) -> bool:
         """Whether nothing that people said or remember has led to it."""
-        return self.appointment is None and self.errand is None
+        return self.appointment is None
 
     @property
     def pair(self) -> tuple[str, str]:

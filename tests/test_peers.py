@@ -15,6 +15,8 @@ from benchmarks.peers.cases import DIALOGUE, MEETING, MEMORIES, conversation
 from benchmarks.peers.drivers.conversation import Conversation, Report
 from benchmarks.peers.measuring import Killed, Measured, System
 
+pytestmark = pytest.mark.full
+
 ROOT = Path(__file__).parents[1]
 PEERS = ROOT / "benchmarks" / "peers"
 

@@ -157,7 +157,7 @@ def _of_a_meeting(run: str) -> Iterator[Command]:
     yield from (("inventory", run, "--rehearse", "--json"), ("timeline", run, "--json"), ("stats", run, "--paper"))
     yield ("lab", "report", "population", run, "--rehearse", "--embedder", "rehearsal", "--json")
     yield ("ask", run, "Bob", "What now?", "--at", "0", "--rehearse", "--json")
-    yield ("outcomes", run, "--judge", "rehearsal", "--embedder", "rehearsal", "--json")
+    yield ("outcomes", run, "--judge", "rehearsal", "--json")
     yield from (("document", f"runs/{run}/{page}") for page in ("thoughts", "opening"))
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from nbclient import NotebookClient
 
 FOLDER = Path(__file__).parent
 SOURCES = FOLDER / "source"
@@ -39,6 +38,8 @@ def notebook_of(source: str) -> Any:
 
 def execute(notebook: Any, kernel: str = "python3") -> None:
     """Execute a notebook in an empty folder, and leave out progress bars, times and what differs by machine."""
+    from nbclient import NotebookClient
+
     with tempfile.TemporaryDirectory() as folder:
         client = NotebookClient(notebook, kernel_name=kernel, timeout=900, resources={"metadata": {"path": folder}})
         client.execute()

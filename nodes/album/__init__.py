@@ -1,1 +1,1 @@
-"""Steps of an album chat: who meets whom, and what is asked about which picture."""
+"""Steps of an album chat: the pairs, and the questions about pictures."""

@@ -1,4 +1,4 @@
-"""The prompts of an exchange, from what the speaker has, remembers and is shown."""
+"""The prompts of an exchange, from the speaker's pictures and memories, and the picture shown."""
 
 from collections.abc import Sequence
 
@@ -38,7 +38,7 @@ def save_prompt_of(
 
 
 def sight_of(context: Context, picture: str | None) -> Sight:
-    """Return whether the model of a context sees a picture: where it can, is meant to, and the file is here."""
+    """Return whether the model of a context sees a picture: if it can, is meant to, and the file is here."""
     is_here = picture is not None and context.population.picture(picture).file is not None
     can_see = context.model.traits.sees_pictures and context.parameters.sight != "captions"
     return "seen" if is_here and can_see else "captioned, not seen"
@@ -50,14 +50,14 @@ def past_exchanges(context: Context, belongings: Belongings) -> Sequence[PastExc
 
 
 def keep_exchange(context: Context, turn: int, exchange: Exchange, question: str, answer: str) -> None:
-    """Keep an exchange at hand for who will remember it in the next rounds, so that it need not be read."""
+    """Keep an exchange at hand for its memories in the next rounds, so that it need not be read."""
     kept: dict[int, PastExchange] = context.kept.setdefault(PastExchange, {})
     picture = context.population.picture(exchange.picture)
     kept[turn] = PastExchange(exchange.asker, exchange.answerer, picture, question, answer)
 
 
 def forget_exchanges(context: Context, before: int) -> None:
-    """Let go of the exchanges before a turn; who still remembers one reads it from the store."""
+    """Let go of the exchanges before a turn; later uses read it from the store."""
     kept: dict[int, PastExchange] = context.kept.get(PastExchange, {})
     for turn in [turn for turn in kept if turn < before]:
         del kept[turn]

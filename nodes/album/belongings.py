@@ -1,4 +1,4 @@
-"""What villagers keep from exchange to exchange: a queue of exchanges, and a queue of pictures."""
+"""The belongings of villagers from exchange to exchange: a queue of exchanges, and a queue of pictures."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from tertulia.state.parameters import Parameters
 
 
 def first_belongings(population: Population, parameters: Parameters) -> dict[str, Belongings]:
-    """Return what everybody has at the beginning: their latest pictures, and nothing to remember."""
+    """Return everybody's belongings at the beginning: their latest pictures, and nothing to remember."""
     return {
         villager.persona.name: {"history": [], "album": list(villager.album[-parameters.album_pictures :])}
         for villager in population.villagers
@@ -38,7 +38,7 @@ def belongings_after(
 def belongings_at(
     population: Population, exchanges: Iterable[tuple[int, Exchange]], parameters: Parameters
 ) -> dict[str, Belongings]:
-    """Return what everybody has after these exchanges, each with its turn, in order: where a fork begins."""
+    """Return everybody's belongings after these exchanges, each with its turn, in order: the beginning of a fork."""
     everybody = first_belongings(population, parameters)
     for turn, exchange in exchanges:
         received = {exchange.asker: None, exchange.answerer: exchange.picture if exchange.passed else None}

@@ -1,4 +1,4 @@
-"""Draw who meets whom in a round of an album chat."""
+"""Draw the pairs of a round of an album chat."""
 
 import random
 from collections.abc import Sequence

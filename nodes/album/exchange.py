@@ -12,7 +12,7 @@ from tertulia.state.graph_state import ExchangeState
 
 
 async def meet(state: ExchangeState, runtime: Runtime[Context]) -> ExchangeState:
-    """Let the two meet: who asks looks through their album, and is asked for a plan."""
+    """Let the two meet: the asker looks through their album, and is asked for a plan."""
     asker = state["asker"]
     prompt = save_prompt_of(state, runtime.context, "plan", asker)
     return {"part": "plan", "speaker": asker, "present": [asker, state["answerer"]], "prompt": prompt}
@@ -32,7 +32,7 @@ async def hand_over(state: ExchangeState, runtime: Runtime[Context]) -> Exchange
 
 
 async def remember_exchange(state: ExchangeState, runtime: Runtime[Context]) -> ExchangeState:
-    """Let both remember the exchange, and the picture pass into the album of who answered, where it is to."""
+    """Let both remember the exchange, and the picture pass into the answerer's album, if it is to."""
     context, turn = runtime.context, state["turn"]
     asker, answerer, parameters = state["asker"], state["answerer"], context.parameters
     received = state["picture"] if parameters.pass_pictures else None

@@ -1,8 +1,8 @@
 """A pause before a line enters the conversation, in which a person may rewrite it.
 
 1. Whoever watches a dialogue or a meeting asks for it (`Pause`); the next line that a model has written is held.
-2. The graph is interrupted, and resumed once it is stored what became of the line (`LineEdit`).
-3. A turn that starts over after a crash computes the same line, and takes what is stored.
+2. The graph is interrupted, and resumed once the decision on the line is stored (`LineEdit`).
+3. A turn that starts over after a crash computes the same line, and takes the stored decision.
 """
 
 from typing import Any, TypeVar
@@ -19,10 +19,10 @@ SpokenState = TypeVar("SpokenState", DialogueState, GroupState)
 
 
 def as_edited(state: SpokenState, context: Context) -> SpokenState:
-    """Return the state with the line that is said: a person's where a pause was asked for and they have rewritten it.
+    """Return the state with the line that is said: a person's if a pause was asked for and they have rewritten it.
 
     Raises:
-        GraphInterrupt: The line is held, and nothing is stored of what becomes of it.
+        GraphInterrupt: The line is held, and no decision on it is stored.
     """
     if state["prompt"] is None or not pause_is_due(context.store, context.run, state["round"]):
         return state

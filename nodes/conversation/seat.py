@@ -1,10 +1,10 @@
-"""A seat for a person, who replaces an agent; no model thinks for them.
+"""A seat for a person in the place of an agent; no model thinks for them.
 
-1. Where they may speak, the graph is interrupted, and resumed with their answer.
+1. When they may speak, the graph is interrupted, and resumed with their answer.
 2. An answer is stored like a step of an agent's cognition before the graph is resumed: after a crash they are not asked
    again, and a fork has the answers before it.
-3. Who leaves for good is an agent again from that round on.
-4. In the race they are willing if they have typed words; where the floor is given, they are asked once they have it.
+3. Once they leave for good, the agent is back from that round on.
+4. In the race they are willing if they have typed words; if the floor is given, they are asked once they have it.
 """
 
 import math
@@ -30,7 +30,7 @@ from tertulia.state.store import Store
 #: How long before their departure somebody's first word falls at the latest, in seconds.
 _A_MOMENT_S = 0.001
 
-#: The most times that one who owes words is asked for them.
+#: The most times that a person is asked for words they owe.
 _MOST_INVITATIONS = 100
 
 #: The outcome of an utterance that a person has typed.
@@ -38,7 +38,7 @@ BY_HAND: dict[str, Any] = {**initial_outcome(), "prompt": None, "chosen": 0, "ro
 
 
 async def attend(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
-    """Note the last message for a person and, where there is a race for the floor, ask whether they want to speak."""
+    """Note the last message for a person and, in a race for the floor, ask whether they want to speak."""
     view = View.of(state, runtime.context)
     view.context.broker.seat(view.round, view.present)
     view.context.broker.leave(view.name)  # no model is asked for them
@@ -96,7 +96,7 @@ def _answer(context: Context, name: str, turn: int, round: int, now_s: float, ma
 
 
 def answer_of(context: Context, round: int, name: str) -> Answer | None:
-    """Return a person's answer in a round; `None` where there is none (yet)."""
+    """Return a person's answer in a round; `None` if there is none (yet)."""
     return context.store.step(context.run, round, name, ANSWERED, Answer)
 
 
@@ -106,7 +106,7 @@ def save_answer(context: Context, round: int, name: str, answer: Answer) -> None
 
 
 async def invite(context: Context, asked: dict[str, Any], ask: Ask) -> None:
-    """Ask the person who has the seat, again while they owe words, and store their answer.
+    """Ask the person in the seat, again while they owe words, and store their answer.
 
     Args:
         asked: The value with which the graph was interrupted.
@@ -114,7 +114,7 @@ async def invite(context: Context, asked: dict[str, Any], ask: Ask) -> None:
     Raises:
         LeftError: They leave.
         HandedOverError: They leave for good, so that the model is to speak in this very round.
-        UsageError: What asks them returns something else than an answer, or never words.
+        UsageError: The asking function returns something else than an answer, or never words.
     """
     invitation, seconds = invitation_of(context, asked), 0.0
     for _ in range(_MOST_INVITATIONS):
@@ -144,7 +144,7 @@ async def invite(context: Context, asked: dict[str, Any], ask: Ask) -> None:
 def invitation_of(context: Context, asked: dict[str, Any]) -> Invitation:
     """Return the invitation to a person, from the value with which the graph was interrupted.
 
-    It shows every line since they came, or, where the run's prompts do, of the whole meeting.
+    It shows every line since they came, or, if the run's prompts do, of the whole meeting.
     """
     hearing: Hearing = "all" if context.parameters.hearing == "all" else "present"
     window = context.parameters.dialogue_window
@@ -156,7 +156,7 @@ def invitation_of(context: Context, asked: dict[str, Any]) -> Invitation:
 
 
 def seconds_taken(answer: Answer | None, context: Context) -> float:
-    """Return the seconds that a person took, `silence_s` at most; 0 where their clock waits or there is no answer."""
+    """Return the seconds that a person took, `silence_s` at most; 0 if their clock waits or there is no answer."""
     seconds = None if answer is None else answer.seconds
     return min(seconds or 0.0, context.parameters.silence_s)
 

@@ -1,4 +1,4 @@
-"""The beginning and the end of a turn in a two-party dialogue: who speaks, and what is stored of it."""
+"""The beginning and the end of a turn in a two-party dialogue: the choice of the speaker, and the record."""
 
 from langgraph.runtime import Runtime
 
@@ -12,7 +12,7 @@ from tertulia.state.words import spoken_words
 
 
 async def take_turn(state: DialogueState, runtime: Runtime[Context]) -> DialogueState:
-    """Give the turn to the participant who did not speak last; the initiator begins."""
+    """Give the turn to the participant that did not speak last; the initiator begins."""
     initiator, partner = names = runtime.context.case.names
     turn = state["turn"] + 1
     return {"turn": turn, "round": turn, "speaker": initiator if turn % 2 else partner, "present": list(names)}

@@ -1,1 +1,1 @@
-"""The machinery around the steps: what a node is, the places of the graphs, guards, the registry, extensions."""
+"""The machinery around the steps: the class of nodes, the places of the graphs, guards, the registry, extensions."""

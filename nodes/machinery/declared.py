@@ -1,4 +1,4 @@
-"""Checks of the declarations of nodes and mechanisms; a wrong declaration is refused where it is made."""
+"""Checks of the declarations of nodes and mechanisms; a wrong declaration is refused when it is made."""
 
 import inspect
 import math

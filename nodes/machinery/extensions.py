@@ -1,8 +1,8 @@
 """Extensions: a user's nodes and mechanisms, in a Python file, in an installed package, or handed over as objects.
 
 A file, or module, has `NODES` or `MECHANISMS` or both, each a tuple. Nothing is discovered: a run has the extensions
-that its scenario, its command or its program names, and records them, each with a hash of its content. What a scenario
-or a stored run names is executed only where the user names it too, or trusts a file with that content.
+that its scenario, its command or its program names, and records them, each with a hash of its content. An extension
+that a scenario or a stored run names is executed only if the user names it too, or trusts a file with that content.
 """
 
 import importlib
@@ -44,13 +44,13 @@ def load_extensions(
 
     Args:
         named: Files and entry points that the user names.
-        found: Those that a scenario names; executed where the user names them too, or trusts their content.
-        trusted: What the user trusts: hashes of content, each with where that was last.
+        found: Those that a scenario names; executed if the user names them too, or trusts their content.
+        trusted: The user's trust: hashes of content, each with its last place.
 
     Raises:
         NotFoundError: There is no such file, or no such entry point.
         TrustError: One that was found is not trusted.
-        ExtensionError: It can't be imported, or what it declares is wrong.
+        ExtensionError: It can't be imported, or its declaration is wrong.
     """
     sources = _sources(named)
     accepted = {source.hash for source in sources.values()} | (trusted or {}).keys()
@@ -74,20 +74,20 @@ def reload_extensions(
     mechanisms: Iterable[Mechanism] = (),
     accept_changed: bool = False,
 ) -> Registry:
-    """Return the registry of a run that was begun before: of what it recorded, only what the user names or trusts.
+    """Return the registry of an earlier run: of its recorded extensions, only those that the user names or trusts.
 
     Args:
         recorded: The extensions that were recorded with the run.
         named: Files and entry points that the user names; they may have changed, or moved, or are new.
-        trusted: What the user trusts: hashes of content, each with where that was last.
+        trusted: The user's trust: hashes of content, each with its last place.
         nodes, mechanisms: Those that are handed over as Python objects; new ones may be among them.
-        accept_changed: Whether the source of an object may differ from what was recorded.
+        accept_changed: Whether the source of an object may differ from the recorded one.
 
     Raises:
         NotFoundError: A file or an entry point is gone.
         TrustError: An extension is neither named nor trusted.
         ExtensionError: An extension has changed, an object was not handed over, a source can't be read or imported, or
-            what it declares is wrong.
+            its declaration is wrong.
     """
     objects: list[Node | Mechanism] = [*nodes, *mechanisms]
     handed_over = {f"{PREFIX}{declared.name}": declared for declared in objects}
@@ -113,7 +113,7 @@ def _sources(named: Iterable[str]) -> "dict[str, Source]":
 
 
 def _trusted_source(extension: Extension, trusted: Mapping[str, str]) -> "Source":
-    """Return a recorded extension from where it was, or where the user has it; nothing untrusted is even read."""
+    """Return a recorded extension from its former place, or the user's; nothing untrusted is even read."""
     if extension.hash not in trusted:
         raise _untrusted(extension.source, "the run")
     missing: NotFoundError | None = None
@@ -143,7 +143,7 @@ def _untrusted(source: str, by: str) -> TrustError:
 def check_objects(
     recorded: Sequence[Extension], objects: Iterable[Node | Mechanism], accept_changed: bool = False
 ) -> None:
-    """Raise `ExtensionError` where an object is recorded with a run under its name, and its source differs."""
+    """Raise `ExtensionError` if an object is recorded with a run under its name, and its source differs."""
     handed_over = {f"{PREFIX}{declared.name}": declared for declared in objects}
     for extension in recorded:
         if extension.source in handed_over:
@@ -182,7 +182,7 @@ def load_module(name: str) -> Registry:
 
 @dataclass(frozen=True)
 class Source:
-    """The file of an extension or an entry point, read once: what is executed is what was hashed."""
+    """The file of an extension or an entry point, read once: the executed content is the hashed one."""
 
     name: str
     path: Path
@@ -212,7 +212,7 @@ class Source:
         return source_hash(self.content)
 
     def included(self, registry: Registry) -> Registry:
-        """Execute it, and return the registry with what it declares."""
+        """Execute it, and return the registry with its declarations."""
         entry = None if self.name.endswith(".py") else _entry_point(self.name).module
         module = _executed(self) if entry is None else _imported(entry, self)
         return registry.including(Extension(source=self.name, hash=self.hash), *_declared(self.name, module))
@@ -240,7 +240,7 @@ def _executed(source: Source) -> ModuleType:
     """Return a file as a module, executed from the very bytes that were hashed."""
     module = ModuleType(f"tertulia_extension_{source.hash}")
     module.__file__ = source.name
-    sys.modules[module.__name__] = module  # where pydantic and dataclasses look up annotations
+    sys.modules[module.__name__] = module  # pydantic and dataclasses look up annotations there
     _execute(source, module)
     return module
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 def guarded(node: Node) -> NodeFunction:
-    """Return a user's node as a graph runs it: held to what it declares, and to its place.
+    """Return a user's node as a graph runs it: held to its declaration, and to its place.
 
-    The function raises `NodeError` where the node does not keep to it; failures of the model and the store are theirs.
+    The function raises `NodeError` if the node does not keep to it; failures of the model and the store are theirs.
     """
     place = PLACES[node.place]
 
@@ -104,7 +104,7 @@ def _adapter(place: str, key: str) -> TypeAdapter[Any]:
 
 
 def _plain(value: Any, location: str) -> Any:
-    """Return a value as plain JSON gives it back, tuples as lists; `ValueError` names what JSON can't hold."""
+    """Return a value as plain JSON gives it back, tuples as lists; `ValueError` names a value that JSON can't hold."""
     if isinstance(value, dict):
         for key in value:
             if type(key) is not str:
@@ -127,7 +127,7 @@ def _kind(value: Any) -> str:
 
 
 def failure(error: BaseException, function: Callable[..., Any]) -> str:
-    """Return on one line what a user's function raised, and the line of their file."""
+    """Return on one line the error of a user's function, and the line of their file."""
     message = first_line(error)
     if isinstance(error, ValidationError):
         message = wrong_value(error.errors()[0])

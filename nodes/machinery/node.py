@@ -26,10 +26,10 @@ class Node:
 
     Attributes:
         name: Its key in scenarios and settings.
-        place: Where it stands, one of `PLACES`: in the place of a shipped node, or after one.
-        description: What it does, in a line.
+        place: Its place, one of `PLACES`: that of a shipped node, or after one.
+        description: Its purpose, in a line.
         run: From the state and the runtime to the update: `async def run(state, runtime)`. It must not change the
-            state, nor block: what computes for long belongs in a thread.
+            state, nor block: a long computation belongs in a thread.
         reads: State keys that it reads, besides those that every node is given (`Place.given`).
         writes: State keys that it may write; those that its place asks for are always in the update.
         parameters: The class of its parameters, each with a default; `Context.settings` gives them.

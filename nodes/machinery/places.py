@@ -1,4 +1,4 @@
-"""The places of the graphs where a node can be chosen, and what a node has to write there."""
+"""The places of the graphs for nodes of choice, and the keys that a node has to write there."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _STATES: Mapping[GraphName, tuple[type, tuple[str, ...]]] = {
 }
 
 
-#: A check of an update's values: from the update, the state and the context to what is wrong with them, if anything is.
+#: A check of an update's values: from the update, the state and the context to the fault in them, if any.
 Fits = Callable[[Mapping[str, Any], Mapping[str, Any], Context], str | None]
 
 
@@ -28,10 +28,10 @@ def _fits_always(update: Mapping[str, Any], state: Mapping[str, Any], context: C
 
 @dataclass(frozen=True)
 class Place:
-    """A place in a graph: what a node there has to write.
+    """A place in a graph, and the keys that a node there has to write.
 
     Attributes:
-        name: The name of the graph's node; `after_…` is empty unless a user's node stands there.
+        name: The name of the graph's node; `after_…` is empty unless a user's node is chosen for it.
         writes: State keys that a node here always writes.
         may_write: State keys that it may write besides.
     """
@@ -44,7 +44,7 @@ class Place:
 
     @property
     def given(self) -> tuple[str, ...]:
-        """The state keys that every node here is given, declared or not: who speaks, when, and who is there."""
+        """The state keys that every node here is given, declared or not: speaker, time, people present."""
         return _STATES[self.graph][1]
 
     @property

@@ -48,10 +48,10 @@ def _shipped(place: str, run: NodeFunction, reads: str, description: str, name: 
     return Node(name or place, place, description, run, tuple(reads.split()), writes)
 
 
-#: The scorer where none is chosen.
+#: The scorer if none is chosen.
 DEFAULT_SCORER = "attention"
 
-#: Every shipped node by name: its place, its function, the keys that it reads besides those given, and what it does.
+#: Every shipped node by name: its place, its function, the keys that it reads besides those given, and its purpose.
 NODES: Mapping[str, Node] = {
     node.name: node
     for node in (
@@ -154,7 +154,7 @@ class Registry:
 
         Args:
             parameters: Of the run: the nodes by place, and their settings.
-            kind: What the run is: a dialogue has the places of the utterance graph alone.
+            kind: That of the run: a dialogue has the places of the utterance graph alone.
 
         Raises:
             UsageError: There is no such place or node, or a parameter of one is not acceptable.

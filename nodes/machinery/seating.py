@@ -1,6 +1,6 @@
-"""Seating in the broker: agents who think in the same round wait for each other's calls, to run as one batch.
+"""Seating in the broker: agents that think in the same round wait for each other's calls, to run as one batch.
 
-An agent waits from the first step of their cognition, and nobody waits for them after the last, whoever's node stands
+An agent waits from the first step of their cognition, and nobody waits for them after the last, whoever's node is
 there. The cognition graph wraps these two steps; nodes need not know of it.
 """
 

@@ -13,7 +13,7 @@ from tertulia.state.language_model import LanguageModel
 
 @asynccontextmanager
 async def time_limit(limit_s: float | None, context: Context) -> AsyncIterator[Context]:
-    """Limit the time of what runs inside.
+    """Limit the time of the body.
 
     Yields:
         The context to use inside, through which the clock stops during calls of models.

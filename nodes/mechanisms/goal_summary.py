@@ -1,4 +1,4 @@
-"""Review the plan: what is done, what comes next. Source: ChatAgents App. A (planning module)."""
+"""Review the plan: the steps done, and the next. Source: ChatAgents App. A (planning module)."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from tertulia.prompts.names import clauses
 from tertulia.state.cognition import Finding
 from tertulia.state.language_model import ReplyField
 
-#: The number of tokens of what is next, at least.
+#: The number of tokens of the next step, at least.
 _NEXT_TOKENS = 16
 
 

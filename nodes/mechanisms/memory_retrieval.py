@@ -17,7 +17,7 @@ _QUERY_TOKENS = 16
 
 
 async def recall(view: View) -> Finding:
-    """Let the agent say what to recall, and return the memories nearest to it by relevance, recency and importance.
+    """Let the agent say its query, and return the memories nearest to it by relevance, recency and importance.
 
     The stream has the agent's memories from before the meeting, and turns that have left its working memory.
     """

@@ -7,7 +7,7 @@ from tertulia.state.cognition import Finding
 
 
 async def answer_mention(view: View) -> Finding:
-    """Return who named the agent and may expect an answer. No model is asked."""
+    """Return the people that named the agent and may expect an answer. No model is asked."""
     message = view.message()
     assert message is not None  # the condition held
     asked = view.name in address_of(message, view.present).asked
@@ -17,7 +17,7 @@ async def answer_mention(view: View) -> Finding:
 
 
 def was_mentioned(view: View) -> str | None:
-    """Return the reason why the mechanism is on: another participant has just named the agent, who heard it."""
+    """Return the reason why the mechanism is on: the agent has just heard another name them."""
     message = view.message()
     if message is None or message.speaker in (None, view.name) or not is_named(view.name, message.text):
         return None

@@ -34,6 +34,6 @@ def mechanism_of(context: Context, name: str) -> Mechanism:
 
 
 def description_of(mechanism: Mechanism, language: str) -> str:
-    """Return what a mechanism is for, in a language; that of an extension is in its author's words."""
+    """Return the purpose of a mechanism, in a language; that of an extension is in its author's words."""
     texts, entry = template("cognition", language), f"ways.{mechanism.name}"
     return texts.fill(entry, {}) if entry in texts else mechanism.description

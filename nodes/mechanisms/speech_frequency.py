@@ -1,4 +1,4 @@
-"""Count who has spoken how often. Source: ChatAgents App. A (utterance frequency tracker)."""
+"""Count everybody's utterances. Source: ChatAgents App. A (utterance frequency tracker)."""
 
 from collections import Counter
 
@@ -10,10 +10,10 @@ from tertulia.state.cognition import Finding
 
 
 async def count_speech(view: View) -> Finding:
-    """Return how often everybody spoke, who spoke most and who has been silent. No model is asked.
+    """Return how often everybody spoke, the most frequent speakers and the silent ones. No model is asked.
 
-    The opening of a meeting is counted as an utterance. Who came late counts from then on (with `hearing=all`, from the
-    start). Only those who are there are said to have spoken most, or not at all.
+    The opening of a meeting is counted as an utterance. A latecomer counts from then on (with `hearing=all`, from the
+    start). Only people present are said to have spoken most, or not at all.
     """
     counts = _counts(view)
     total = sum(counts.values())

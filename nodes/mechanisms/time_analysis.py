@@ -45,7 +45,7 @@ def pace_of(elapsed: float, open_share: float | None, left_s: float | None = Non
     Args:
         elapsed: Share of the agent's time that is over, in [0, 1].
         open_share: Share of the plan that is left; `None` without a plan.
-        left_s: Seconds that are left; `None` where no end is known.
+        left_s: Seconds that are left; `None` if no end is known.
     """
     is_near_end = elapsed > _NEAR_END or (left_s is not None and left_s < _NEAR_END_S)
     if (elapsed >= _LATE or is_near_end) and open_share != 0:

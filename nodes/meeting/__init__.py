@@ -1,1 +1,1 @@
-"""Steps of a group chat: cognition, willingness, and who is given the floor. Source: ChatAgents."""
+"""Steps of a group chat: cognition, willingness, and the giving of the floor. Source: ChatAgents."""

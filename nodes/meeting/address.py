@@ -1,11 +1,11 @@
-"""Who a line speaks to: whom it asks or names, or whether it is a question to everybody. No model is asked.
+"""The addressees of a line: the people it asks or names, or everybody. No model is asked.
 
 The current speaker selects the next (Sacks, Schegloff and Jefferson 1974, rule 1a); ChatAgents App. A names mention
 response as a module that may be added, and David speaks "when prompted" (§IV-C).
 
-1. Names are found in any script; whether somebody is *called* (`Jonas, …`, `…, Jonas?`) is told by where the name
-   stands, also in any script. Pronouns and requests are those of English, German, French and Spanish
-   (`address_words`); words that are names as well are those of English.
+1. Names are found in any script; whether a person is *called* (`Jonas, …`, `…, Jonas?`) is told by the place of the
+   name, also in any script. Pronouns and requests are those of English, German, French and Spanish (`address_words`);
+   words that are names as well are those of English.
 2. A name is matched in the case in which it is written, in capitals, or in any case in a text that has no case.
 """
 
@@ -33,15 +33,15 @@ _SENTENCE = lazy_pattern(r"[^.!?…。！？؟\u037e;՞፧⁇⁈⁉‽।\n]*[.!
 _QUESTION = lazy_pattern(r"[?？؟\u037e՞፧⁇⁈⁉‽]|(?:か|[吗嗎])[。．]?\s*$")
 _GREEK_QUESTION = lazy_pattern(r"[\u0370-\u03ff].*;", re.DOTALL)
 
-#: Words before a name, and behind it, that do not change who it is.
+#: Words before a name, and behind it, that do not change its person.
 _TITLES = frozenset(
     re.findall(r"\w+", "dr mr mrs ms miss prof professor sir lady father mother sister brother captain the old")
     + address_words.TITLES.split()
 )
 _HONORIFIC = r"(?:-?(?:さん|さま|様|君|くん|ちゃん|先生|氏|殿|老师|老師|小姐|씨|님|아|야))?"
-#: What belongs to a name that is taken out: an honorific, the ending of a possessive.
+#: Parts of a name that is taken out: an honorific, the ending of a possessive.
 _SUFFIX = lazy_pattern(rf"{_HONORIFIC}(?:['’]s?(?!{_LETTER}))?")
-#: What may stand between the beginning of a sentence, or a comma, and the name of who is called.
+#: Words between the beginning of a sentence, or a comma, and the name of the person called.
 _CALLS = (
     r"(?:and|but|so|well|now|then|oh|ok|okay|hey|hi|hello|yes|yeah|no|please|thanks|thank you|sorry|dear|right|ah|what"
     r" about|how about|and you|go on|go ahead|over to you|your turn|good morning|good point|يا"
@@ -49,7 +49,7 @@ _CALLS = (
 )
 _BEFORE_CALL = lazy_pattern(rf"(?:^|[,،、，;:—–(¿¡\"“«「]|\s-)\s*(?:{_CALLS}[\s,،]+)*@?$", re.IGNORECASE)
 _MENTIONED = lazy_pattern(r"(?:^|[\s(])@$")
-#: A call that ends what somebody has said, and gives them no turn: `Thanks, Bob.`
+#: A call that ends an exchange, and gives no turn: `Thanks, Bob.`
 _THANKS = lazy_pattern(rf"\s*(?:thanks|thank you|many thanks|cheers|{address_words.THANKS})\b", re.IGNORECASE)
 _BEHIND_CALL = lazy_pattern(
     rf"{_HONORIFIC}\s*(?:$|[,،、，;:!?.…—–)。！？؟\u037e\"”»」՞፧⁇⁈⁉‽।]|-\s)"
@@ -58,14 +58,14 @@ _BEHIND_CALL = lazy_pattern(
     rf"|{address_words.BEHIND_CALL})\b",
     re.IGNORECASE,
 )
-#: `What do you think Jonas?`: behind these a name at the end of a question is that of who is asked.
+#: `What do you think Jonas?`: behind these a name at the end of a question is that of the person asked.
 _ASKS_LAST = lazy_pattern(rf"\b(?:you|think|say|reckon|prefer|mean|agree|{address_words.ASKS_LAST})\s+$", re.IGNORECASE)
 _BETWEEN_NAMES = lazy_pattern(
     rf"{_HONORIFIC}\s*(?:,|、|，|،|&|\band\b|\bor\b|{address_words.JOINTS}|と|和|\s)+", re.IGNORECASE
 )
 _POSSESSIVE = lazy_pattern(r"['’]s?\s+\w|s['’]\s")
 
-#: In a question with one of these, somebody named without being called is only talked about.
+#: In a question with one of these, a person named without being called is only talked about.
 _OTHERS_MEANT = lazy_pattern(
     r"\b(?:you|your|yours|we|us|our|i|me|my|who|whom|anybody|anyone|somebody|someone|everybody|everyone"
     rf"|{address_words.OTHERS_MEANT})\b",
@@ -78,7 +78,7 @@ _TO_ALL = lazy_pattern(
     re.IGNORECASE,
 )
 _TO_ONE = lazy_pattern(rf"\b(?:you|your|yours|{address_words.TO_ONE})\b", re.IGNORECASE)
-#: A question in these languages talks of somebody (`Why did Bo leave?`), and asks them only for their view (`Does Bo
+#: A question in these languages talks of a person (`Why did Bo leave?`), and asks them only for their view (`Does Bo
 #: agree?`, `What would Bo do?`), or for what they might do (`Can Bo come?`). A name in it is `_NAME`.
 _NAME, _ROW = address_words.NAME, address_words.ROW
 _IN_KNOWN_LANGUAGE = lazy_pattern(
@@ -94,7 +94,7 @@ _ASKS_FOR_VIEW = lazy_pattern(
     rf"|{address_words.ASKS_FOR_VIEW}",
     re.IGNORECASE,
 )
-#: Behind these, one who is not spoken to is given the turn: `Let's hear from Jonas.`
+#: Behind these, a person not spoken to is given the turn: `Let's hear from Jonas.`
 _HANDS_ON = lazy_pattern(
     r"\b(?:let['’]?s|let us|like to|love to|want to|should|shall we|can we|could we) (?:all )?hear (?:from|what) $"
     rf"|{address_words.HANDS_ON}",
@@ -106,7 +106,7 @@ _REQUEST = lazy_pattern(
     re.IGNORECASE,
 )
 
-#: Names that are English words as well: where a capital letter tells nothing, only a call counts.
+#: Names that are English words as well: if a capital letter tells nothing, only a call counts.
 _WORDS = frozenset(
     re.findall(
         r"\w+",
@@ -135,12 +135,12 @@ _FIRST_LETTERS = 4
 
 @dataclass(frozen=True)
 class Address:
-    """Who a line speaks to.
+    """The addressees of a line.
 
     Attributes:
         asked: Names of those whom it asks something, or asks to speak.
         named: Names of all whom it names, those it asks among them.
-        is_open_question: Whether it has a question to everybody who hears it.
+        is_open_question: Whether it has a question to all hearers.
     """
 
     asked: tuple[str, ...] = ()
@@ -149,14 +149,14 @@ class Address:
 
 
 def address_of(line: Turn | None, listeners: Sequence[str]) -> Address:
-    """Return who a line speaks to.
+    """Return the addressees of a line.
 
-    A question asks whom it calls, else whom it names without speaking to others; a question that names nobody asks who
-    was called before it, or after. Somebody who is called and requested to speak is asked, too.
+    A question asks whom it calls, else whom it names without speaking to others; a question that names nobody asks the
+    person called before it, or after. A person that is called and requested to speak is asked, too.
 
     Args:
         line: The line; `None`, and a silence, speak to nobody.
-        listeners: Names of those who may hear it; the speaker among them does not count.
+        listeners: Names of its possible hearers; the speaker among them does not count.
     """
     if line is None or line.speaker is None:
         return Address()
@@ -169,12 +169,12 @@ def is_named(name: str, text: str) -> bool:
 
 
 def mentions(name: str, text: str) -> list[tuple[int, int]]:
-    """Return where a text (in NFC) has a person's full name or first name as a whole word, in order."""
+    """Return the places of a person's full name or first name as a whole word in a text (in NFC), in order."""
     return _places(name, text)
 
 
 def mentions_of(names: Sequence[str], text: str) -> dict[str, list[tuple[int, int]]]:
-    """Return where a text (in NFC) has people's names (see `mentions`), of those that it has, in the order of names.
+    """Return the places of people's names (see `mentions`) in a text (in NFC), if it has any, in the order of names.
 
     Of thousands, those alone are looked for whose names' first letters it has.
     """
@@ -198,7 +198,7 @@ def _by_first_letters(names: Names) -> dict[str, list[int]]:
 
 @lru_cache(maxsize=4096)
 def without_names(text: str, names: tuple[str, ...]) -> str:
-    """Return a text without these people's names, in part or whole; empty where nothing else is in it."""
+    """Return a text without these people's names, in part or whole; empty if nothing else is in it."""
     text = unicodedata.normalize("NFC", text)
     for name in sorted(_possible(text, names), key=len, reverse=True):
         parts = [part for part in _parts(name) if not _is_title(part) and not part[0].islower()]
@@ -266,14 +266,14 @@ def _called(sentence: str, mentions: Sequence[tuple[tuple[int, int], str]]) -> t
         is_called = _BEHIND_CALL.match(behind) or _MENTIONED.search(before)
         if (begins and is_called) or (is_last and _ASKS_LAST.search(before)):
             names += [name for _, name in group]
-        elif begins and len(group) > 1:  # `Bo, did Ana …?` reads as a row only where a comma parts them
+        elif begins and len(group) > 1:  # `Bo, did Ana …?` reads as a row only if a comma parts them
             between = sentence[group[0][0][1] : group[1][0][0]]
             names += [group[0][1]] if "," in between else []
     return tuple(dict.fromkeys(names))
 
 
 def _talked_of(question: str, mentions: Sequence[tuple[tuple[int, int], str]]) -> tuple[str, ...]:
-    """Return the people whom a question asks without calling them: `What does Jonas think?`."""
+    """Return the people that a question asks without calling them: `What does Jonas think?`."""
     if _OTHERS_MEANT.search(question):
         return ()
     owners = [place for place, _ in mentions if _POSSESSIVE.match(question[place[1] :])]
@@ -306,7 +306,7 @@ def _folded(names: tuple[str, ...]) -> list[tuple[str, list[str]]]:
 
 
 def _without_longer(name: str, text: str, others: Sequence[str]) -> str:
-    """Return a text in which others' full names are blank where they begin like a name: `Anna Holm` for `Anna Berg`."""
+    """Return a text in which others' full names are blank if they begin like a name: `Anna Holm` for `Anna Berg`."""
     first = _called_name(name)
     for other in others:
         if other != name and other != first and len(_parts(other)) > 1 and first in _parts(other):
@@ -330,7 +330,7 @@ def _is_title(part: str) -> bool:
 
 
 def _places(name: str, text: str, whole: bool = False) -> list[tuple[int, int]]:
-    """Return where a text has a person's full name or, unless it must be whole, the one that they are called by."""
+    """Return the places of a person's full name in a text or, unless it must be whole, of their called name."""
     name = unicodedata.normalize("NFC", name).strip()
     folded = text.casefold()
     places: list[tuple[int, int]] = []

@@ -1,16 +1,16 @@
 """Words by which German, French and Spanish lines call, ask and hand on: alternatives for the patterns of `address`.
 
-They stand beside the English ones in one pattern, so that nobody has to say what language a line is in. A word that
-means something else in an English line (`was`, `will`, `on`) is not there by itself.
+They are beside the English ones in one pattern, so that nobody has to name the language of a line. A word that means
+something else in an English line (`was`, `will`, `on`) is not there by itself.
 """
 
-#: What stands in the place of a name.
+#: The placeholder of a name.
 NAME = "\0"
 ROW = rf"(?:{NAME}(?:\s*,|\s+(?:and|or|und|oder|et|ou|y|e|o|u))*\s+)*"
 
 TITLES = "herr frau fräulein monsieur madame mademoiselle señor señora señorita don doña"
 
-#: Between the beginning of a sentence and the name of who is called.
+#: Between the beginning of a sentence and the name of the person called.
 CALLS = (
     r"und|aber|also|nun|na|ja|nein|gut|okay|tja|bitte|danke|vielen dank|danke dir|entschuldig(?:e|ung)|tut mir leid"
     r"|hallo|lieber?|guten (?:morgen|tag|abend)|und (?:du|was ist mit)|was ist mit|wie wäre es mit|gute idee|stimmt"
@@ -21,7 +21,7 @@ CALLS = (
 )
 #: At the beginning of a sentence that only thanks.
 THANKS = r"vielen dank|danke|merci|gracias|muchas gracias|mil gracias"
-#: Behind the name of who is called, where no comma stands.
+#: Behind the name of the person called, without a comma.
 BEHIND_CALL = (
     r"(?:kannst|könntest|willst|würdest|hast|bist|meinst|denkst|weißt|magst|siehst) du"
     r"|was (?:meinst|denkst|sagst|hältst)|wie siehst|wo|wann|warum|wieso|du (?:zuerst|bist dran|fängst an)|bitte"
@@ -30,14 +30,14 @@ BEHIND_CALL = (
     r"|à toi|vas-y|s['’]il te pla[iî]t"
     r"|(?:qué|cuándo|dónde|cómo|por qué|cuál|quién)|te toca|tu turno|adelante|por favor"
 )
-#: Before a name at the end of a question: that of who is asked.
+#: Before a name at the end of a question: that of the person asked.
 ASKS_LAST = (
     r"meinst du|denkst du|sagst du|hältst du(?: davon)?|findest du|dir|euch|-tu|toi|piensas|opinas|crees|dices|tú"
 )
 #: Between names in a row.
 JOINTS = r"\bund\b|\boder\b|\bet\b|\bou\b|\by\b|\be\b|\bo\b|\bu\b"
 
-#: In a question with one of these, somebody named without being called is only talked about.
+#: In a question with one of these, a person named without being called is only talked about.
 OTHERS_MEANT = (
     r"du|dich|dir|dein\w*|ihr|euch|euer|eure\w*|wir|uns|unser\w*|ich|mich|mir|mein|meine[mnrs]?|wer|wen|wem|jemand\w*"
     r"|irgendwer|alle|sie"
@@ -46,7 +46,7 @@ OTHERS_MEANT = (
     r"|has (?:visto|oído|hablado|dicho|preguntado|sabido)"
     r"|habéis|sabes|crees|piensas|opinas|quieres|puedes|recuerdas|viste|tienes|conoces|sabéis|hemos|vamos|podemos"
 )
-#: In these a question is to all who hear it.
+#: In these a question is to all hearers.
 TO_ALL = (
     r"d(?:ie|en) anderen|ihr anderen|alle anderen|die übrigen|der rest|ihr alle|ihr beiden|euch allen|alle|jemand\w*"
     r"|irgendwer|meint ihr|denkt ihr|haltet ihr|findet ihr|(?:wer|einer|eine|keiner|jeder) von euch|wer (?:noch|sonst)"
@@ -54,10 +54,10 @@ TO_ALL = (
     r"|personne d['’]autre|d['’]entre (?:vous|nous)|en pensez-vous|dites-vous"
     r"|l[oa]s demás|l[oa]s otr[oa]s|el resto|tod[oa]s|alguien|vosotr[oa]s|ustedes|nadie más|quién más|cada uno"
 )
-#: In these a question is to one who was called before it.
+#: In these a question is to a person called before it.
 TO_ONE = r"du|dich|dir|dein\w*|tu|te|toi|ton|tes|t['’]\w+|tú|ti|tus|contigo|puedes|quieres|sabes|crees|podrías|podrás"
 
-#: Words of a question that talks of somebody, and asks them only where it asks for their view (`ASKS_FOR_VIEW`).
+#: Words of a question that talks of a person, and asks them only if it asks for their view (`ASKS_FOR_VIEW`).
 FUNCTION_WORDS = (
     r"wann|wo|wohin|woher|warum|wieso|weshalb|wie|welch\w+|ist|sind|hat|haben|hatte|wird|kann|können|soll|muss|darf"
     r"|würde|könnte|sollte|das|dass|ein|eine|nicht|und|kommt|kam|geht|ging"
@@ -94,12 +94,12 @@ ASKS_FOR_VIEW = (
     rf"|\bestán?\s+{ROW}{NAME}\s+(?:\w+\s+)?(?:{_AGREE_ES})\b|{NAME}\s+están?\s+(?:\w+\s+)?(?:{_AGREE_ES})\b"
     rf"|{_BEGINS}(?:puede|podría|querría|va a|debería)n?\s+{ROW}{NAME}\s"
 )
-#: Behind these, one who is not spoken to is given the turn.
+#: Behind these, a person not spoken to is given the turn.
 HANDS_ON = (
     r"\bhören wir(?: \w+)?,? was $|\bécoutons(?: maintenant)?(?: ce que| ce qu['’]en)? (?:pense |dit )?$"
     r"|\b(?:escuchemos|oigamos|escuchar|oír) (?:a|lo que (?:piensa|dice|opina)) $"
 )
-#: With one of these, who is called is asked to speak.
+#: With one of these, the person called is asked to speak.
 REQUEST = (
     r"sage? (?:uns|mir|doch|mal|bitte)|erzähle?|erkläre?|beschreibe?|antworte|sprich|fang an|mach weiter|du bist dran"
     r"|du zuerst|leg los|schieß los"

@@ -49,7 +49,7 @@ def computed_parts(view: View, address: float, need: float, touch: Touch | None 
     Args:
         address: How much the last line speaks to them, in [0, 1].
         need: Their need to speak, in [0, 1].
-        touch: How much what was said touches them; `None`: the topic alone is measured on it, and only as a whole.
+        touch: How much the last lines touch them; `None`: the topic alone is measured on it, and only as a whole.
     """
     parameters = view.context.parameters
     pull = address * parameters.address_pull

@@ -1,8 +1,8 @@
-"""Choices read from probabilities, for models too small to say what they feel or need.
+"""Choices read from probabilities, for models too small to put feelings or needs into words.
 
-A sentence is begun after what the agent heard, and its continuations are compared: not how likely each is, but how much
-likelier than after lines without content (`prompts/choices.py`). Words are still the model's own: what was chosen is
-put into its reply, and it goes on from there.
+A sentence is begun after the lines that the agent heard, and its continuations are compared: not how likely each is,
+but how much likelier than after lines without content (`prompts/choices.py`). Words are still the model's own: the
+choice is put into its reply, and it goes on from there.
 """
 
 import math
@@ -31,7 +31,7 @@ def reads_probabilities(view: View) -> bool:
 async def choose_feeling(view: View) -> tuple[str, int]:
     """Return the feeling that the situation makes likelier, and its strength from 0 to 10.
 
-    Who has noticed nothing yet feels as before.
+    An agent that has noticed nothing yet feels as before.
     """
     if not view.lines():
         return view.mind["emotion"], round(10 * view.mind["emotion_strength"])
@@ -61,7 +61,7 @@ def feeling_of(ratios: Sequence[float], generator: random.Random) -> tuple[str, 
 
 
 async def choose_switches(view: View, descriptions: Sequence[str]) -> list[MechanismChoice]:
-    """Return for each mechanism whether the situation makes it likelier than it is without one, and by what share."""
+    """Return for each mechanism whether the situation makes it likelier than it is without one, and its share."""
     ask = _texts(view).fill("mechanism.ask", {"name": view.name})
     return switches_of(await log_ratios(view, "mechanism", ask, switch_options(descriptions, view.language)))
 
@@ -76,7 +76,7 @@ def switch_options(descriptions: Sequence[str], language: str = DEFAULT) -> list
 
 
 def switches_of(ratios: Sequence[float]) -> list[MechanismChoice]:
-    """Return the choice of each mechanism: it is on where its calibrated share is above 1 / n, as its reason says.
+    """Return the choice of each mechanism: it is on if its calibrated share is above 1 / n, as its reason says.
 
     Mechanisms compete with each other, and with needing none.
 
@@ -93,7 +93,7 @@ def switches_of(ratios: Sequence[float]) -> list[MechanismChoice]:
 async def choose_done(view: View, index: int, step: str) -> bool:
     """Return whether the situation makes it likelier that a step of the plan is done than it is without one.
 
-    Who has noticed nothing yet holds for done what they held for done before.
+    An agent that has noticed nothing yet holds the same steps for done as before.
     """
     if not view.lines():
         return view.done()[index]
@@ -110,17 +110,17 @@ def _texts(view: View) -> PromptTemplate:
 
 
 def as_choice(decided: bool | None) -> tuple[str, ...]:
-    """Return the values that a boolean of a reply may have; any where nothing is decided."""
+    """Return the values that a boolean of a reply may have; any if nothing is decided."""
     return () if decided is None else ("true" if decided else "false",)
 
 
 async def log_ratios(view: View, node: str, ask: str, options: Sequence[str]) -> list[float]:
     """Return the logarithm of how much likelier each option is than after lines without content.
 
-    What is found after these is the same for a whole meeting: it is asked for once, under the round before the first.
+    The answer after these is the same for a whole meeting: it is asked for once, under the round before the first.
 
     Args:
-        node: What is chosen; it names the calls.
+        node: The choice; it names the calls.
         ask: The beginning of the sentence that an option completes.
     """
     context, situation, tokenizer = view.context, view.situation(), view.context.model.tokenizer

@@ -19,7 +19,7 @@ from tertulia.state.errors import ModelError, NodeError, StorageError
 from tertulia.state.graph_state import CognitionState
 from tertulia.state.language_model import ReplyField
 
-#: What the agent says before it chooses. Source: ChatAgents Fig. 6.
+#: The agent's words before it chooses. Source: ChatAgents Fig. 6.
 _THOUGHTS = ("key_information", "character_analysis", "decision_reason")
 
 
@@ -55,7 +55,7 @@ _Chosen = tuple[dict[str, str], dict[str, MechanismChoice]]
 
 
 async def _asked(view: View, asked: Sequence[Mechanism]) -> _Chosen:
-    """Return what the agent's model says before it chooses, and what it chooses, each with a reason."""
+    """Return the words of the agent's model before it chooses, and its choices, each with a reason."""
     fill = view.texts.fill
     form = _form(view)
     example: dict[str, object] = dict(view.example("mechanisms"))
@@ -82,7 +82,7 @@ async def _asked(view: View, asked: Sequence[Mechanism]) -> _Chosen:
 
 
 async def _weighed(view: View, asked: Sequence[Mechanism]) -> _Chosen:
-    """Return what is chosen by probabilities, and what the agent's model says of it."""
+    """Return the choices by probabilities, and the words of the agent's model on them."""
     weighed = await choose_switches(view, [description_of(mechanism, view.language) for mechanism in asked])
     choices = {mechanism.name: choice for mechanism, choice in zip(asked, weighed, strict=True)}
     chosen = [description_of(mechanism, view.language) for mechanism in asked if choices[mechanism.name].active]
@@ -107,7 +107,7 @@ def _ways_to_think(view: View, asked: Sequence[Mechanism]) -> list[str]:
 
 
 def _occasion(name: str, condition: Callable[[View], str | None], view: View) -> str | None:
-    """Return why a mechanism with a condition is on; `None` where it is off."""
+    """Return why a mechanism with a condition is on; `None` if it is off."""
     try:
         reason = condition(view)
     except (ModelError, StorageError):
@@ -123,7 +123,7 @@ def _occasion(name: str, condition: Callable[[View], str | None], view: View) ->
 
 
 def usage_line(view: View, mechanism: Mechanism) -> str:
-    """Return the line of the prompt that says what a mechanism is for and how often it was used."""
+    """Return the line of the prompt with the purpose of a mechanism and how often it was used."""
     last_used, count = view.mind["used"].get(mechanism.name, (0, 0))
     entry, description = "mechanisms.item" if count else "mechanisms.never", description_of(mechanism, view.language)
     values = {"mechanism": mechanism.name, "description": description, "count": count, "last_used": last_used}

@@ -1,4 +1,4 @@
-"""The contenders for the floor, and what is stored when one is given it. The five speaking orders share this."""
+"""The contenders for the floor, and the record of the one that is given it. The five speaking orders share this."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -18,14 +18,14 @@ from tertulia.state.randomness import keyed_generator
 
 @dataclass(frozen=True)
 class Contender:
-    """An agent who may get the floor in a round.
+    """An agent that may get the floor in a round.
 
     Attributes:
         bid: The bid that their cognition made; `None` for a person, for whom no model thinks.
         discomfort: Share of the remainder to 1 that a whole silence adds to S_personality, in [0, 1].
         base_latency: μ₀ and σ₀ in seconds.
         unheard: The number of consecutive rounds in which they were willing and did not get the floor.
-        address: How much the last line speaks to them, in [0, 1]; 1 where it asks them by name.
+        address: How much the last line speaks to them, in [0, 1]; 1 if it asks them by name.
         stays_s: Seconds from the beginning of the round until they leave.
         wants_to_speak: Whether a person wants to say something; ignored for agents.
     """
@@ -78,7 +78,7 @@ class Outcome:
 
 
 def contenders_of(state: GroupState, context: Context) -> list[Contender]:
-    """Return the contenders: all who are there, in the scenario's order."""
+    """Return the contenders: all agents present, in the scenario's order."""
     return [_contender(state, context, name) for name in state["present"]]
 
 
@@ -130,7 +130,7 @@ def appointed(
     """Return the outcome of a round in which a speaker is appointed; they begin after a sampled latency.
 
     Args:
-        others: Who is appointed instead, in order, where those before leave before their first word. The round is a
+        others: The agents appointed instead, in order, if those before leave before their first word. The round is a
             silence if all of them do.
     """
     stays_s = {contender.name: contender.stays_s for contender in contenders}
@@ -167,7 +167,7 @@ def give_floor(state: GroupState, context: Context, outcome: Outcome) -> GroupSt
 
 
 def last_speaker(state: GroupState, context: Context) -> str | None:
-    """Return the last speaker, present or not; before the first turn who opened the meeting, or `None`."""
+    """Return the last speaker, present or not; before the first turn the opener of the meeting, or `None`."""
     last_rounds = {name: mind["spoke"] for name, mind in state["minds"].items() if mind["spoke"]}
     if last_rounds:
         return max(last_rounds, key=lambda name: last_rounds[name])

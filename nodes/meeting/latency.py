@@ -60,6 +60,6 @@ def draw_latency(scale: float, spread: float, form: Form, generator: random.Rand
 
 
 def persistence_of(unheard: int, parameters: Parameters) -> float:
-    """Return the factor on the latency of an agent who was willing in consecutive rounds without getting the floor."""
+    """Return the factor on the latency of an agent that was willing in consecutive rounds without getting the floor."""
     rounds = unheard if parameters.persistence == "compounding" else min(unheard, 1)
     return PERSISTENCE_FACTOR**rounds

@@ -1,7 +1,7 @@
 """The four speaking orders in which the floor is given from outside. Source: ChatAgents §II-B, Fig. 1 (a) to (d).
 
-Each stands in the place of the race, and gives the floor never to the last speaker, nor to somebody who has left. A
-round is silent only where all others leave before their first word.
+Each takes the place of the race, and gives the floor never to the last speaker, nor to a person that has left. A round
+is silent only if all others leave before their first word.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from tertulia.state.language_model import ReplyField
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Reply, Turn
 
-#: How often a model is asked for the next speaker, before one is drawn because it named nobody who is there.
+#: How often a model is asked for the next speaker, before one is drawn because it named nobody present.
 _ATTEMPTS = 2
 _REASON_TOKENS = 16
 _NAMED_NOBODY = "{} named nobody who is there: drawn"
@@ -45,7 +45,7 @@ async def random_order(state: GroupState, runtime: Runtime[Context]) -> GroupSta
 
 
 async def centralised(state: GroupState, runtime: Runtime[Context]) -> GroupState:
-    """Give the floor to the choice of a moderator: the run's model, which sees what everybody perceives."""
+    """Give the floor to the choice of a moderator: the run's model, which sees everybody's perceptions."""
     context = runtime.context.of("", "think")
     candidates, language = _candidates(state, context), context.parameters.language
     fill = template("cognition", language).fill
@@ -77,7 +77,7 @@ async def centralised(state: GroupState, runtime: Runtime[Context]) -> GroupStat
 async def designated(state: GroupState, runtime: Runtime[Context]) -> GroupState:
     """Give the floor to whom the last speaker names: an agent when asked, a person in their last line.
 
-    Where nobody has spoken yet, or the last speaker has left, the next speaker is drawn.
+    If nobody has spoken yet, or the last speaker has left, the next speaker is drawn.
     """
     context, last = runtime.context, last_speaker(state, runtime.context)
     if last is None or last not in state["present"]:

@@ -1,9 +1,9 @@
-"""What was said, noticed and thought in the earlier rounds of a meeting: read once, and kept while the run is driven.
+"""The lines, perceptions and thoughts of the earlier rounds of a meeting: read once, and kept while the run is driven.
 
-1. Each round adds what the one before it has left, and nothing is read again: a round costs the same however many there
-   were before. Numbers stand in arrays, so that looking through all of them takes no step of Python for each.
-2. What is kept follows from the stored rounds alone. A run that goes on in another process, or a fork, reads them when
-   they are first asked for, and finds the same.
+1. Each round adds the records of the one before it, and nothing is read again: a round costs the same however many
+   there were before. Numbers are kept in arrays, so that looking through all of them takes no step of Python for each.
+2. The kept records follow from the stored rounds alone. A run that goes on in another process, or a fork, reads them
+   when they are first asked for, and finds the same.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from tertulia.state.parameters import Parameters
 from tertulia.state.recall import may_be_recalled
 from tertulia.state.records import Memory, Turn
 
-#: Rounds that are read at once, where many have yet to be read.
+#: Rounds that are read at once, if many have yet to be read.
 _CHUNK = 64
 
 _MICROSECOND = timedelta(microseconds=1)
@@ -32,7 +32,7 @@ Indices = NDArray[np.int64]
 
 
 class GrowingArray:
-    """An array to which rows are added; single precision becomes double where it would lose digits."""
+    """An array to which rows are added; single precision becomes double if it would lose digits."""
 
     def __init__(self, dtype: DTypeLike) -> None:
         self._array: NDArray[Any] = np.empty(0, dtype)
@@ -62,11 +62,11 @@ class GrowingArray:
         self._size = size
 
 
-# --- what an agent recalls ------------------------------------------------------------------------------------------
+# --- the memories of an agent ---------------------------------------------------------------------------------------
 
 
 def recall_in_meeting(view: View, query: str, parameters: Parameters) -> list[Memory]:
-    """Return the memories that bear on a query, from before the meeting and of what the agent noticed in it.
+    """Return the memories that bear on a query, from before the meeting and of the agent's perceptions in it.
 
     They are those that `nodes.shared.memory.retrieve_memories` chooses from all of them. Turns that are still in the
     agent's working memory are passed over.
@@ -160,7 +160,7 @@ class Past:
     def noticed(self, view: View) -> tuple[Indices, Numbers]:
         """Return the rows of the turns that the agent noticed and that are not among the lines of a prompt.
 
-        What was said before they came is not among them: with `hearing=all` a latecomer perceives the last line of it.
+        Lines from before they came are not among them: with `hearing=all` a latecomer perceives the last line of it.
 
         Returns:
             The rows, ascending, and the importance of each.
@@ -192,7 +192,7 @@ def _memory(turn: Turn, context: Context, importance: float) -> Memory:
     return Memory(id=f"turn_{turn.turn}", kind="event", text=text, created=created, importance=importance)
 
 
-# --- what an agent thought ------------------------------------------------------------------------------------------
+# --- the thoughts of an agent ---------------------------------------------------------------------------------------
 
 
 class Thoughts:

@@ -1,10 +1,10 @@
 """Perceive the last message: is it relevant to the agent? Source: ChatAgents §III-A, perceptual filtering.
 
-1. A message is compared with what the agent is (profile), knows and wants (background) and feels (emotion), with what
-   the meeting is about, with their last thought, and with the last lines in their working memory: a short answer is
-   about what it answers.
+1. A message is compared with the agent's profile, background (knowledge and wishes) and emotion, with the topic of the
+   meeting, with their last thought, and with the last lines in their working memory: a short answer is about its
+   question.
 2. No text that is compared has a participant's name in it, which would be alike in every line.
-3. What anybody would turn their head for passes whatever its relevance (`reason_to_notice`).
+3. A message that would turn anybody's head passes whatever its relevance (`reason_to_notice`).
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ from tertulia.state.graph_state import CognitionState, Mind
 from tertulia.state.preparing import prepare
 from tertulia.state.records import Turn
 
-#: What being named adds to the importance of a message, on the scale of relevance.
+#: The addition of being named to the importance of a message, on the scale of relevance.
 _NAMED = 0.3
 
 
@@ -46,11 +46,11 @@ def notice(view: View, perception: Perception) -> Mind:
 def perceive_message(view: View, message: Turn | None) -> Perception:
     """Return how relevant a message is to an agent, and whether it is noticed.
 
-    Relevance is the highest cosine of the message to what it is compared with; a silence has none.
+    Relevance is the highest cosine of the message to those texts; a silence has none.
 
     Args:
-        message: The last turn that the agent heard; `None` where the meeting has no opening line: who is there from
-            the start perceives its description, and a latecomer nothing.
+        message: The last turn that the agent heard; `None` if the meeting has no opening line: agents present from the
+            start perceive its description, and a latecomer nothing.
     """
     if message is None and came_s(view.meeting, view.name) > 0:
         return Perception(turn=None, similarities={}, relevance=0, named=False, noticed=False, importance=0)
@@ -70,7 +70,7 @@ def perceive_message(view: View, message: Turn | None) -> Perception:
 
 
 def reason_to_notice(view: View, message: Turn | None) -> str | None:
-    """Return why an agent notices a message whatever its relevance; `None` where there is no such reason."""
+    """Return why an agent notices a message whatever its relevance; `None` if there is no such reason."""
     if message is None or message.turn == 0:
         return "opening"
     if message.speaker is None:
@@ -113,7 +113,7 @@ def _texts_of(view: View, message: Turn | None) -> list[str]:
 
 
 def _similarities(view: View, message: Turn | None) -> dict[str, float]:
-    """Return the highest cosine of a message to each aspect; nothing where the message has no words but names."""
+    """Return the highest cosine of a message to each aspect; nothing if the message has no words but names."""
     text = without_names(view.meeting.description if message is None else message.text, view.meeting.names)
     if not text:
         return {}

@@ -35,14 +35,14 @@ def run_race(
 ) -> Outcome:
     """Return the winner of the floor, and all bids.
 
-    Willingness is evaluated when the round begins, and again every Δt until somebody is willing; then the willing draw
-    their latencies, to which those add `yield_s` who wait for somebody who was asked by name and is willing to answer.
-    Who leaves before their first word does not get the floor. A tie is resolved by a draw. The round is a silence where
-    the first word would come after `silence_s`, or nobody becomes willing.
+    Willingness is evaluated when the round begins, and again every Δt until an agent is willing; then the willing draw
+    their latencies, and those that wait for another, asked by name and willing to answer, add `yield_s`. An agent that
+    leaves before their first word does not get the floor. A tie is resolved by a draw. The round is a silence if the
+    first word would come after `silence_s`, or nobody becomes willing.
 
     Args:
         silence_s: Seconds since the last word, when the round begins.
-        parameters: θ, Δt, the length of a silence, what counts as a tie, and how long others wait for an answer.
+        parameters: θ, Δt, the length of a silence, the tolerance of a tie, and how long others wait for an answer.
         draw: From a bid, a name and the number of the look to the bid with its latency.
         choose: From names, evenly.
     """

@@ -23,7 +23,7 @@ async def rate_parts(view: View, address: float) -> tuple[Parts, Mind]:
         address: How much the last line speaks to them, in [0, 1].
 
     Returns:
-        The parts, and the agent's mind with what is noted of the ratings.
+        The parts, and the agent's mind with notes of the ratings.
     """
     context, fill = view.context, view.texts.fill
     assessment = context.store.step(context.run, view.round, view.name, "assess", Assessment)
@@ -56,5 +56,5 @@ async def rate_parts(view: View, address: float) -> tuple[Parts, Mind]:
 
 
 def _share(rating: Rating) -> float:
-    """Return a rating as a part in [0, 1]; what is off the scale counts as its nearer end."""
+    """Return a rating as a part in [0, 1]; a rating off the scale counts as its nearer end."""
     return min(1.0, max(0.0, rating.rating / HIGHEST_RATING))

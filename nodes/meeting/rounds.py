@@ -1,4 +1,4 @@
-"""The beginning and the end of a round of group chat: who is there, and what is stored of it."""
+"""The beginning and the end of a round of group chat: the people present, and its record."""
 
 from langgraph.runtime import Runtime
 
@@ -11,9 +11,9 @@ from tertulia.state.records import Turn, TurnRecord
 
 
 async def open_round(state: GroupState, runtime: Runtime[Context]) -> GroupState:
-    """Begin a round with the participants who are there.
+    """Begin a round with the participants present.
 
-    Where fewer than two are, the clock moves on to the next moment at which two are.
+    If fewer than two are, the clock moves on to the next moment at which two are.
     """
     meeting = runtime.context.meeting
     now_s = state["sim_time_s"]

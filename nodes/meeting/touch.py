@@ -1,13 +1,13 @@
-"""How much what was said touches a person: their matters, their goals, their feelings (`willingness=heard`).
+"""How much the lines of a meeting touch a person: their matters, their goals, their feelings (`willingness=heard`).
 
-1. A line is compared with texts about a person (their *matters*): who they are and know, what they want, how they
-   talk, how they stand to others. The two nearest count, less what the line has in common with everyone's texts.
-2. Whether a line is of any matter, is about what is to be done, or is said with feeling, is its nearness to sentences
-   of each sort (`prompts/templates/touch.yaml`). Its words are not looked at: any embedder will do, in any language.
-3. Each figure is taken in deviations from a control: the same sentences, said to the same people, none of whom they
-   are about. So a part is high where a line touches somebody more than such lines do, whatever the embedder's cosines.
-4. What has touched somebody fades with every line after it, and is answered once they speak. After a silence, what the
-   meeting is about is in the room.
+1. A line is compared with texts about a person (their *matters*): their traits, knowledge and wishes, their way of
+   talking, their relations to others. The two nearest count, less the line's nearness to everyone's texts.
+2. Whether a line is of any matter, is about a task, or is said with feeling, is its nearness to sentences of each sort
+   (`prompts/templates/touch.yaml`). Its words are not looked at: any embedder will do, in any language.
+3. Each figure is taken in deviations from a control: the same sentences, said to the same people, none of whom they are
+   about. So a part is high if a line touches a person more than such lines do, whatever the embedder's cosines.
+4. A touch fades with every line after it, and is answered once they speak. After a silence, the meeting's topic is in
+   the room.
 
 The coefficients were chosen on labelled lines, with figures on others in view: docs/measuring.md has both, and those of
 lines by another writer. ChatAgents gives no formula for the parts, only their subjects (App. B).
@@ -31,7 +31,7 @@ from tertulia.state.records import Turn
 
 #: The memories of a person that count, the most important, and the texts of each in the control.
 _MEMORIES = 24
-#: Latest lines that can touch somebody, and what is left of a touch after another line.
+#: Latest lines that can touch a person, and the share of a touch that another line leaves.
 _LINES = 3
 _FADING = 0.6
 #: How many nearest texts of a person, and sentences of a sort, nearness is the mean of.
@@ -49,7 +49,7 @@ _SORTS = ("plain", "feeling", "stake")
 
 @dataclass(frozen=True)
 class Matters:
-    """What a person is touched by.
+    """The subjects that touch a person.
 
     Attributes:
         texts: Texts about them, without names.
@@ -65,7 +65,7 @@ class Matters:
 
 
 class Room:
-    """The matters of all who take part in a meeting, the sorts of sentences, and the control."""
+    """The matters of all participants of a meeting, the sorts of sentences, and the control."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -92,10 +92,10 @@ class Room:
         return room
 
     def touches(self, name: str, line: str, is_done: Sequence[bool]) -> dict[str, float]:
-        """Return how much a line touches a person, by part, each in [0, 1]; 0 where nothing is known of them.
+        """Return how much a line touches a person, by part, each in [0, 1]; 0 if nothing is known of them.
 
         Args:
-            is_done: For each step of their plan, whether it is done: what is done touches nobody.
+            is_done: For each step of their plan, whether it is done: a finished step touches nobody.
         """
         text = without_names(line, self._context.meeting.names)
         left = self._left(name, is_done)
@@ -180,7 +180,7 @@ class Room:
 def touch_of(view: View) -> Touch:
     """Return how much an agent is touched by the latest lines that they have noticed since they last spoke.
 
-    Before anybody has spoken, and after a silence, what the meeting is about is in the room, as a line of nobody's.
+    Before anybody has spoken, and after a silence, the meeting's topic is in the room, as a line of nobody's.
     """
     room, done, latest = Room.of(view), view.done(), view.message()
     lines: list[tuple[int | None, str]] = [(turn.turn, turn.text) for turn in _unanswered(view)]
@@ -208,7 +208,7 @@ def _nearness(lines: Numbers, texts: Numbers, nearest: int, is_control: bool = F
 
 
 def _mean_of_highest(figures: Numbers, count: int) -> Numbers:
-    """Return the mean of the highest figures of each row of `(m, n)`; 0 where there are none."""
+    """Return the mean of the highest figures of each row of `(m, n)`; 0 if there are none."""
     if not figures.shape[1]:
         return np.zeros(len(figures))
     highest: Numbers = np.sort(figures, axis=1)[:, -count:].mean(1)

@@ -31,10 +31,10 @@ class View:
     Attributes:
         context: The runtime context as it is for the agent.
         round: The round, from 1; 0 before the meeting.
-        present: The names of those who are there, in the scenario's order.
+        present: The names of the people present, in the scenario's order.
         sim_time_s: Simulated seconds since the meeting began.
         silence_s: Seconds since the last word.
-        mind: What the agent carries from round to round.
+        mind: The state that the agent carries from round to round.
         part: The mechanism that has the view, if any.
     """
 
@@ -74,7 +74,7 @@ class View:
 
     @property
     def texts(self) -> PromptTemplate:
-        """What the agent is asked, and what mechanisms tell them, in the language of their prompts."""
+        """The questions to the agent, and the mechanisms' texts for them, in the language of their prompts."""
         return template("cognition", self.language)
 
     @property
@@ -97,7 +97,7 @@ class View:
     def message(self) -> Turn | None:
         """Return the last turn, or the opening of the meeting, if the agent was there to hear it.
 
-        `None` before anybody has spoken, and for who has come since.
+        `None` before anybody has spoken, and for agents that have come since.
         """
         turn = self._read_once("message", lambda: last_turn(self.context, self.round))
         hears_all = self.context.parameters.hearing == "all"
@@ -151,7 +151,7 @@ class View:
         return turn
 
     def _read_once(self, key: Hashable, read: Callable[[], T | None]) -> T | None:
-        """Return what was stored before this round; all who think in a round read it once for all of them."""
+        """Return stored data from before this round, read once for all agents of the round."""
         kept, of_round = self.context.kept, (self.context.run, self.round)
         found_in, found = kept.get(View, (None, {}))
         if found_in != of_round:
@@ -183,9 +183,9 @@ class View:
         return list(finding.data["done"]) if finding else [False] * len(self.character.plan)
 
     def end(self) -> tuple[float, str | None]:
-        """Return when the agent's time is over, in seconds since the beginning, and by what: `end` or `departure`.
+        """Return when the agent's time is over, in seconds since the beginning, and the cause: `end` or `departure`.
 
-        Infinite, and `None`, where neither is known. When both come at once it is the end.
+        Infinite, and `None`, if neither is known. When both come at once it is the end.
         """
         minutes = self.context.parameters.max_minutes
         end_s = min(self.meeting.offset_s(self.meeting.ends, inf), inf if minutes is None else 60 * minutes)
@@ -200,7 +200,7 @@ class View:
         return None if end_s == inf else max(0.0, end_s - self.sim_time_s)
 
     def elapsed_share(self) -> float:
-        """Return the share of the agent's time in the meeting that is over, in [0, 1]; 0 where no end is known."""
+        """Return the share of the agent's time in the meeting that is over, in [0, 1]; 0 if no end is known."""
         left_s = self.time_left_s()
         elapsed_s = max(0.0, self.sim_time_s - came_s(self.meeting, self.name))
         return elapsed_s / (elapsed_s + left_s) if left_s is not None and elapsed_s + left_s > 0 else 0.0
@@ -218,7 +218,7 @@ class View:
 
         Args:
             attempt: The number of the attempt within the round, for the draws.
-            as_self: Whether the prompt shows who the agent is and their situation, or the question alone.
+            as_self: Whether the prompt shows the agent's profile and situation, or the question alone.
             no_repeat_from: Texts that the answer does not repeat, with models that tend to.
         """
         layout = self.context.layout

@@ -1,10 +1,10 @@
-"""Willingness to speak: its four parts, what moves them, and who can reach θ. Source: ChatAgents App. B, Eq. 1.
+"""Willingness to speak: its four parts, their moves, and the reach of θ. Source: ChatAgents App. B, Eq. 1.
 
-What moves a part closes a share of what it lacks to 1, so that the order of moves does not matter:
+A move closes a share of the part's distance to 1, so that the order of moves does not matter:
 
 1. *Being addressed* moves the topic, which is now about the agent, and personality: David speaks "when prompted"
    (§IV-C). A question by name counts whole, being named a half, a question to everybody a tenth.
-2. *The need to speak* grows with every round without a word of the agent's: what is not expressed stays active
+2. *The need to speak* grows with every round without a word of the agent's: an unexpressed thought stays active
    (§III-B). It moves emotion (the need of expression) and personality, so that nobody is locked out for good.
 3. *Silence* moves personality within a round, as the race waits (`nodes/meeting/contenders.py`).
 """
@@ -20,15 +20,15 @@ from tertulia.state.meeting import Attendee, Meeting, WillingnessWeights
 from tertulia.state.parameters import Parameters
 from tertulia.state.seat import is_seat_of
 
-#: What being asked by name, being named, and a question to everybody count.
+#: The weights of being asked by name, being named, and a question to everybody.
 _ASKED, _NAMED, _OPEN_QUESTION = 1.0, 0.5, 0.1
 #: The propensity to speak, by extraversion.
 _PROPENSITY = {"extroverted": 0.8, "introverted": 0.3}
 #: Share of the remainder to 1 that a whole silence adds to S_personality, by extraversion.
 _DISCOMFORT = {"extroverted": 0.5, "introverted": 0.1}
-#: The power with which the need to speak grows where it is the last resort.
+#: The power with which the need to speak grows if it is the last resort.
 _LAST_RESORT = 5
-#: The tolerance for rounding where a sum of weighted parts is compared with a threshold.
+#: The tolerance for rounding when a sum of weighted parts is compared with a threshold.
 _ROUNDING = 1e-9
 
 
@@ -52,9 +52,9 @@ def goal_part(open_shares: Sequence[float], elapsed: float, floor: float) -> flo
 
 
 def address_of_agent(view: View) -> float:
-    """Return how much the last line of the meeting speaks to an agent, in [0, 1]; 1 where it asks them by name.
+    """Return how much the last line of the meeting speaks to an agent, in [0, 1]; 1 if it asks them by name.
 
-    A line speaks to them until somebody says something else, and only if they have noticed it.
+    A line speaks to them until another line is said, and only if they have noticed it.
     """
     silences = round(view.silence_s / view.context.parameters.silence_s)
     line = next((turn for turn in reversed(view.lines()) if turn.speaker is not None), None)
@@ -70,8 +70,8 @@ def need_to_speak(quiet: int, present: int, parameters: Parameters) -> float:
     """Return the need to speak, in [0, 1], after so many rounds without a word of the agent's.
 
     It grows with a power of their number, so that a pause of the usual length hardly counts, and is full after
-    `patience_rounds`, or after twice as many rounds as there are people, if those are more. Where what is said moves
-    the other parts (`willingness=heard`), it is the last resort: a higher power.
+    `patience_rounds`, or after twice as many rounds as there are people, if those are more. If the lines move the other
+    parts (`willingness=heard`), it is the last resort: a higher power.
     """
     patience = patience_of(present, parameters)
     power = _LAST_RESORT if parameters.willingness == "heard" else 2
@@ -79,20 +79,20 @@ def need_to_speak(quiet: int, present: int, parameters: Parameters) -> float:
 
 
 def patience_of(present: int, parameters: Parameters) -> int | None:
-    """Return the rounds after which the need to speak is full; `None` where it never grows."""
+    """Return the rounds after which the need to speak is full; `None` if it never grows."""
     return None if parameters.patience_rounds is None else max(parameters.patience_rounds, 2 * present)
 
 
 def propensity_of(agent: Attendee, big_five: Sequence[str]) -> float:
     """Return S_personality before anything moves it: given by the scenario, or by extraversion.
 
-    Where neither is known yet, that of an introvert.
+    If neither is known yet, that of an introvert.
     """
     return _by_extraversion(_PROPENSITY, big_five) if agent.propensity is None else agent.propensity
 
 
 def discomfort_of(agent: Attendee, big_five: Sequence[str]) -> float:
-    """Return the share of what S_personality lacks to 1 that a whole silence adds: given, or by extraversion."""
+    """Return the share of S_personality's distance to 1 that a whole silence adds: given, or by extraversion."""
     return _by_extraversion(_DISCOMFORT, big_five) if agent.silence_discomfort is None else agent.silence_discomfort
 
 
@@ -101,11 +101,11 @@ def _by_extraversion(values: Mapping[str, float], big_five: Sequence[str]) -> fl
 
 
 def why_willing(bid: Bid, weights: WillingnessWeights, parameters: Parameters) -> WillingFor | None:
-    """Return what made an agent willing: the matter and their character, being addressed, or the need to speak.
+    """Return the reason why an agent is willing: the matter and their character, being addressed, or the need to speak.
 
-    It is the matter (`content`) where W reaches θ without the other two, and `waiting` where only the need makes it
-    reach θ. A part that was moved all the way to 1 counts as 0 before: what it was is not known. It is `None` for who
-    was not willing, and for a person.
+    It is the matter (`content`) if W reaches θ without the other two, and `waiting` if only the need makes it reach θ.
+    A part that was moved all the way to 1 counts as 0 before: its value is not known. It is `None` for an unwilling
+    agent, and for a person.
     """
     if not bid.willing or bid.parts is None:
         return None
@@ -122,12 +122,12 @@ def why_willing(bid: Bid, weights: WillingnessWeights, parameters: Parameters) -
 
 
 def unmoved(part: float, *shares: float) -> float | None:
-    """Return a part before the moves that `moved` made; `None` where one of them was whole: it is not known then."""
+    """Return a part before the moves that `moved` made; `None` if one of them was whole: it is not known then."""
     left = prod(1 - share for share in shares)
     return max(0.0, 1 - (1 - part) / left) if left > _ROUNDING else None
 
 
-# --- who can reach the threshold ------------------------------------------------------------------------------------
+# --- the reach of the threshold -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Reach:
         highest: W with every part at 1.
         asked: W at least, when they are asked by name, whatever they feel and however far the matter is from them.
         rounds: After how many rounds without a word of theirs W reaches θ, whatever they feel and whatever the matter;
-            `None` where that is not certain.
+            `None` if that is not certain.
     """
 
     agent: str
@@ -161,7 +161,7 @@ class Reach:
 def reach_of(meeting: Meeting, parameters: Parameters) -> tuple[Reach, ...]:
     """Return for every participant when they reach θ; traits that are yet to be drawn count as introverted.
 
-    A person who has a seat decides for themselves, and is left out.
+    A person in the seat decides for themselves, and is left out.
     """
     present = len(meeting.participants)
     return tuple(

@@ -75,7 +75,7 @@ def scoring_request(
 def options_of_reading(
     reader: LanguageModel, prompt: Prompt, replies: Sequence[Reply], parameters: Parameters
 ) -> ScoringOptions:
-    """Return how the attention of a reader to a prompt is reduced, while it reads what another model has written."""
+    """Return how the attention of a reader to a prompt is reduced, while it reads another model's text."""
     read = render(prompt, reader.tokenizer, reply_prefix_of(prompt))
     longest = max((len(reader.tokenizer.encode(reply.text)) for reply in replies), default=0)
     return _options(reader, len(read.input_ids) + longest, parameters)
@@ -105,8 +105,8 @@ def scores_before(context: Context, speaker: str, turn: int, prompt: Prompt) -> 
 def carried_scores(scores: Mapping[str, float], before: Mapping[str, float], decay: float) -> dict[str, float]:
     """Return scores averaged with those of the turn before, which are carried in turn: older ones decay.
 
-    What they were is scaled to the same sum over the units that both have: (a + decay · r · b) / (1 + decay). A unit
-    without a score before keeps its own.
+    The earlier scores are scaled to the same sum over the units that both have: (a + decay · r · b) / (1 + decay). A
+    unit without a score before keeps its own.
 
     Args:
         scores: a, of this turn's responses.

@@ -19,8 +19,8 @@ LATEST_LINES = 4
 async def score_similarity(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Score each unit by the cosine of its text with the last lines; below 0 counts as 0.
 
-    Before anybody has spoken, units are compared with the names of those who are there and the place; in an album chat
-    with what is asked of the speaker.
+    Before anybody has spoken, units are compared with the names of the people present and the place; in an album chat
+    with the request to the speaker.
     """
     context = runtime.context
     units = context.store.prompt(state["prompt"]).units

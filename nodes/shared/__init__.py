@@ -1,1 +1,1 @@
-"""What steps share, and no step: asking a model, who heard what, retrieving memories, λ of a turn, when it is over."""
+"""Shared by steps, and no step: asking a model, hearing, retrieving memories, λ of a turn, when it is over."""

@@ -28,7 +28,7 @@ async def ask_model(
     """Ask the model through the broker and return its reply.
 
     Args:
-        agent: The agent who asks; empty for the whole conversation.
+        agent: The asking agent; empty for the whole conversation.
         prompt: The prompt; the answers that it shows as examples are not repeated.
         attempt: The number of the attempt within the round, for the draws.
         part: The mechanism that asks, if any.

@@ -1,7 +1,7 @@
 """The part of a conversation that a participant has heard: the lines of prompts, arrivals and departures.
 
-A line is heard by who was there at its first word; what began before somebody came they have not heard. Of what they
-heard they may have noticed a part only (`hearing`).
+A line is heard by the people present at its first word; a latecomer has not heard lines that began before. Of the heard
+lines a person may have noticed a part only (`hearing`).
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class HeardTurns:
 
     Attributes:
         turns: The turns, oldest first, the opening of a meeting among them.
-        changes: Who came and who left since the first of the last turns, the hearer's own coming among them.
+        changes: Arrivals and departures since the first of the last turns, the hearer's own coming among them.
         is_nothing: Whether there was talk, and the hearer has heard none of it.
     """
 
@@ -38,7 +38,7 @@ def latest_turns(context: Context, turn: int, window: int) -> list[Turn]:
 def turns_heard(
     context: Context, name: str, turn: int, window: int, now_s: float, hearing: Hearing | None = None
 ) -> HeardTurns:
-    """Return what a participant has heard of the last turns.
+    """Return the part of the last turns that a participant has heard.
 
     Args:
         now_s: The present moment, in seconds since the beginning.
@@ -64,14 +64,14 @@ def was_there(meeting: Meeting, name: str, turn: Turn) -> bool:
 
 
 def came_s(meeting: Meeting, name: str) -> float:
-    """Return when a participant comes, in seconds since the meeting began; 0 where they are there from the start."""
+    """Return when a participant comes, in seconds since the meeting began; 0 if they are there from the start."""
     return max(0.0, meeting.offset_s(meeting.participant(name).joins, 0.0))
 
 
 def changes_seen(meeting: Meeting, name: str, since_s: float, now_s: float) -> tuple[AttendanceChange, ...]:
-    """Return who came and who left while a participant was there, from one moment to another.
+    """Return arrivals and departures while a participant was there, from one moment to another.
 
-    A latecomer's own coming is the first of them; who leaves at that moment is not seen any more.
+    A latecomer's own coming is the first of them; a person that leaves at that moment is not seen any more.
     """
     came = came_s(meeting, name)
     return tuple(

@@ -17,7 +17,7 @@ from tertulia.state.store import Recollection, Store
 
 Numbers = NDArray[np.float64]
 
-#: What retrieval looks for: a text, or several texts that count as one, each embedded by itself.
+#: The query of retrieval: a text, or several texts that count as one, each embedded by itself.
 Point = str | tuple[str, ...]
 
 
@@ -29,7 +29,7 @@ def recall(
     store: Store,
     parameters: Parameters,
 ) -> list[Memory]:
-    """Return what a participant recalls for one or more focal points, from their memories and their stream."""
+    """Return the memories of a participant for one or more focal points, from their memories and their stream."""
     stream, memories = participant.stream, participant.memories
     if stream is None:
         return retrieve_memories(memories, points, now, embedder, parameters)
@@ -105,7 +105,7 @@ def texts_of(points: Sequence[Point]) -> list[str]:
 def point_vectors(embedder: Embedder, points: Sequence[Point]) -> Numbers:
     """Return the vectors `(P, D)` of focal points: that of its text, or the mean of its texts' at unit length.
 
-    Texts count by their characters, nearly as tokens do where they are one text.
+    Texts count by their characters, nearly as tokens do if they are one text.
     """
     vectors = iter(np.array(embedder.embed(texts_of(points))))
     return np.array([next(vectors) if isinstance(point, str) else _mean(point, vectors) for point in points])

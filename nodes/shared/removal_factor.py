@@ -1,7 +1,7 @@
-"""The λ of a turn: as it is set, 0 where the policy lets the prompt be, or steered to a diversity that is asked for.
+"""The λ of a turn: as it is set, 0 if the policy lets the prompt be, or steered to a diversity that is asked for.
 
-What has been said decides, and nothing else: a fork or a run that goes on finds the same λ. Source of policies: APP
-App. D and Limitations.
+The spoken lines decide, and nothing else: a fork or a run that goes on finds the same λ. Source of policies: APP App. D
+and Limitations.
 """
 
 from collections.abc import Sequence
@@ -30,8 +30,8 @@ class PastUtterance:
 
     Attributes:
         words: Its words, in lower case.
-        removal_factor: λ that was in force; `None` where it was not λ that made it.
-        inconsistency: The judge's figure of what was said; `None` where it was not judged.
+        removal_factor: λ that was in force; `None` if it was not λ that made it.
+        inconsistency: The judge's figure of the line; `None` if it was not judged.
     """
 
     turn: int
@@ -60,7 +60,7 @@ class History:
 
 
 def past_utterances(store: Store, run: str, first: int, last: int, is_steered: bool) -> list[PastUtterance]:
-    """Return the utterances from a turn to another; with λ and inconsistency only where they steer what follows."""
+    """Return the utterances from a turn to another; with λ and inconsistency only if they steer the next ones."""
     utterances = [
         PastUtterance(turn.turn, words_of(turn.text))
         for turn in store.turns(run, first, last)
@@ -90,7 +90,7 @@ def distinct_share(utterances: Sequence[Words], n: int = _N) -> float | None:
 
 
 def find_removal_factor(state: UtteranceState, context: Context) -> float | None:
-    """Return λ for the prompt of this turn, given what was said before; `None` where `retain` is set instead."""
+    """Return λ for the prompt of this turn, given the earlier lines; `None` if `retain` is set instead."""
     parameters = context.parameters
     if parameters.diversity is not None and parameters.setpoint is not None:
         observed = observations(parameters.setpoint, History.before(context, state["turn"]))
@@ -133,5 +133,5 @@ def prunes(parameters: Parameters, utterances: Sequence[Words]) -> bool:
 
 
 def repetition_of(parameters: Parameters, utterances: Sequence[Words]) -> float | None:
-    """Return dist-3 over the last utterances; `None` where there are too few to repeat each other."""
+    """Return dist-3 over the last utterances; `None` if there are too few to repeat each other."""
     return distinct_share(utterances[-parameters.repetition_window :]) if len(utterances) >= _LEAST_UTTERANCES else None

@@ -1,14 +1,15 @@
-"""λ in the course of a conversation that is asked for a diversity: a pure function of what has been said.
+"""λ in the course of a conversation that is asked for a diversity: a pure function of the spoken lines.
 
-1. λ begins where the calibration has the asked figure.
-2. A conversation does not see its diversity, which is a figure over trials. From how far its running measure is from
-   what the λ that were in force let expect, its part in that figure is estimated, shrunk to what the pilot found such
-   deviations to tell (`Setpoint.gains`); λ goes where the calibration makes up for it, as far as λ moves anything.
-3. Where the judge's figures climb beyond what single utterances scatter, λ is taken back.
-4. λ moves part of the way in each turn, a limited step at most, and stays near where it began, whatever is measured.
+1. λ begins at the calibration's value for the asked figure.
+2. A conversation does not see its diversity, which is a figure over trials. Its part in that figure is estimated from
+   the deviation of its running measure from the one expected at the λ in force, shrunk by the pilot's finding on such
+   deviations (`Setpoint.gains`); λ goes to the value at which the calibration makes up for it, as far as λ moves
+   anything.
+3. If the judge's figures climb beyond the scatter of single utterances, λ is taken back.
+4. λ moves part of the way in each turn, a limited step at most, and stays near its beginning, whatever is measured.
 
-The effect of λ on the running measure is part of what is expected, so λ is not moved by its own effect: that is why it
-comes to rest where an integrating controller with such delays would swing.
+The effect of λ on the running measure is part of the expected figure, so λ is not moved by its own effect: that is why
+it comes to rest, while an integrating controller with such delays would swing.
 """
 
 import math
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 
 from tertulia.state.setpoint import Setpoint
 
-#: The part of the way that λ goes in a turn to where it should be.
+#: The part of the way that λ goes in a turn to its proper value.
 _PART = 0.5
 
 #: The most that λ moves from one turn to the next.
@@ -26,24 +27,24 @@ STEP_MAX = 0.1
 #: The most that λ departs from the calibrated one.
 AUTHORITY = 0.3
 
-#: How many standard errors the mean inconsistency must be above what is expected before λ is taken back, and by how
+#: How many standard errors the mean inconsistency must be above the expected one before λ is taken back, and by how
 #: much it then is, for each standard error beyond.
 _TOLERATED, _CAUTION = 2.0, 0.1
 
 
-#: The range of the calibrated curve at which half of the way is worth going: where λ moves diversity little, making up
-#: for a deviation would take much of λ, and most of what it follows would be noise.
+#: The range of the calibrated curve at which half of the way is worth going: if λ moves diversity little, making up for
+#: a deviation would take much of λ, which would mostly follow noise.
 _RANGE_HALF = 0.05
 
 
 @dataclass(frozen=True)
 class Observation:
-    """What is observed after an utterance.
+    """The observation after an utterance.
 
     Attributes:
-        running: dist-N over the last utterances, this one among them; `None` where there are too few words.
-        removal_factor: λ that was in force; `None` where it was not λ that made it, as with words typed by a person.
-        inconsistency: The judge's figure of what was said; `None` where it was not judged.
+        running: dist-N over the last utterances, this one among them; `None` if there are too few words.
+        removal_factor: λ that was in force; `None` if it was not λ that made it, as with words typed by a person.
+        inconsistency: The judge's figure of the line; `None` if it was not judged.
     """
 
     running: float | None
@@ -57,7 +58,7 @@ class Steering:
 
     Attributes:
         calibrated: The λ at which the calibration has the asked figure.
-        deviation: By how much the running measure is above what was expected; `None` before there is one.
+        deviation: By how much the running measure is above the expected one; `None` before there is one.
         for_diversity: By how much λ should depart from the calibrated one, for the running measure's sake.
         for_consistency: By how much, for that of consistency; at most 0.
     """
@@ -100,7 +101,7 @@ def steer(setpoint: Setpoint, target: float, observed: Sequence[Observation]) ->
 
 
 def _excess(setpoint: Setpoint, recent: Sequence[Observation], factor: float) -> float:
-    """Return by how many standard errors, beyond those tolerated, inconsistency is above what λ lets expect."""
+    """Return by how many standard errors, beyond those tolerated, inconsistency is above the one expected at λ."""
     figures = [past.inconsistency for past in recent if past.inconsistency is not None]
     if setpoint.inconsistency is None or not figures or not setpoint.inconsistency.deviation:
         return 0.0

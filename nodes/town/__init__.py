@@ -1,1 +1,1 @@
-"""Steps of a town: encounters, what is remembered of them, and what is made of that. Source: Park et al. 2023."""
+"""Steps of a town: encounters, the memories of them, and reflections on these. Source: Park et al. 2023."""

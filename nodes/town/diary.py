@@ -1,36 +1,32 @@
-"""What people of a town have agreed on, as entries of their days, and how these change whom they meet where.
+"""Agreements of people of a town, as entries of their days, and their effect on encounters.
 
 1. An agreement to meet is entered in the days of both, at one time and place, unless one of them sleeps then, or has
-   agreed before to be with somebody else within half an hour. Where no place was said, who proposed it comes over.
-2. At that time they meet, beside whoever is drawn. Until half an hour later that is where each of them is for others.
+   agreed before to be with another person within half an hour. Without a place, the proposer comes over.
+2. At that time they meet, beside the drawn encounters. Until half an hour later each of them is there for others, too.
 
-What is agreed on depends on what is said, so it never changes who is drawn: that is the same with any seed.
+Agreements depend on the lines, so they never change the drawn encounters: those are the same with any seed.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from tertulia.nodes.town.draw_encounters import habit_at, where_and_doing
-from tertulia.nodes.town.goals import sought_at
 from tertulia.prompts.town import keeping
 from tertulia.state.agreements import Agreement, Entry, Hindrance
 from tertulia.state.parameters import Parameters
 from tertulia.state.text import folded_words
 from tertulia.state.town import Diary, Encounter, Habit, Town, TownContext
 
-#: How long people are where they agreed to be, and how far apart two such times are at least.
+#: How long people are at the agreed place, and how far apart two such times are at least.
 STAY = timedelta(minutes=30)
-#: How people call where somebody lives, and words that tell no place from another.
-_HOME = frozenset(("place", "house", "home", "flat", "cottage"))
-_PLAIN = frozenset(("the", "a", "an", "of", "at", "in", "my", "your", "our"))
 
 
 def entries_of(agreements: Iterable[Agreement], encounter: Encounter, town: Town, diary: Diary) -> tuple[Entry, ...]:
-    """Return what was agreed on in an encounter as entries of the two; what stands there already is none.
+    """Return the agreements of an encounter as entries of the two, without those already entered.
 
     Args:
-        diary: What was agreed on in earlier conversations; what it has of this one is passed over.
+        diary: The agreements of earlier conversations; entries of this one are passed over.
     """
     entries: list[Entry] = []
     for agreement in agreements:
@@ -76,22 +72,20 @@ def _is_near(entry: Entry, time: datetime) -> bool:
 
 
 def place_meant(agreement: Agreement, encounter: Encounter, town: Town) -> str | None:
-    """Return the place of the town that people mean by what they said: of several, that where they are most often.
+    """Return the place of the town that has most of the words said for it: of several, that at which the two are most.
 
-    A place that the town does not have stays as it was said; `None` where none was said.
+    A place that the town does not have stays as it was said; `None` without a place.
     """
-    said = agreement.place
-    if said is None or said.casefold() in ("here", "same place"):
-        return encounter.place if said is not None else None
-    owner = {"my": agreement.people[0], "your": agreement.people[1]}.get(said.partition(" ")[0].casefold())
-    words = set(folded_words(said)) - _PLAIN
-    theirs = Counter(_places_of(town, agreement.people if owner is None else (owner,)))
-    if owner is not None and words <= _HOME:
-        return _home_of(town, owner) or said
+    if agreement.place is None:
+        return None
+    words = set(folded_words(agreement.place))
+    theirs = Counter(_places_of(town, agreement.people))
     everywhere = Counter(_places_of(town, [resident.persona.name for resident in town.residents]))
-    found = [place for place in everywhere if words <= set(folded_words(place))]
-    if not found:
-        return said
+    shared = {place: len(words & set(folded_words(place))) for place in everywhere}
+    most = max(shared.values(), default=0)
+    if 2 * most < len(words) or not most:
+        return agreement.place
+    found = [place for place, count in shared.items() if count == most]
     return max(found, key=lambda place: (place == encounter.place, theirs[place], everywhere[place], place))
 
 
@@ -99,16 +93,6 @@ def _places_of(town: Town, names: Iterable[str]) -> Iterator[str]:
     for name in names:
         for day in town.resident(name).days:
             yield from (habit.place for habit in day if habit.place and not habit.asleep)
-
-
-def _home_of(town: Town, name: str) -> str | None:
-    """Return where somebody is most often, awake, under the roof under which they sleep."""
-    asleep = [h.place for day in town.resident(name).days for h in day if h.asleep and h.place]
-    if not asleep:
-        return None
-    roof = asleep[0].rpartition(" at ")[2]
-    awake = Counter(place for place in _places_of(town, [name]) if place.rpartition(" at ")[2] == roof)
-    return max(awake, key=lambda place: (awake[place], place)) if awake else asleep[0]
 
 
 # --- days -----------------------------------------------------------------------------------------------------------
@@ -124,7 +108,7 @@ def with_agreed(town: TownContext, day: int, planned: tuple[Encounter, ...]) -> 
         agreed = [
             _meeting_of(town, entry, day) for entry in sorted(entries, key=lambda entry: (_time(entry), entry.run))
         ]
-        # Who has agreed to meet comes first: others wait.
+        # Agreed meetings come first: others wait.
         ordered = sorted([*agreed, *planned], key=lambda encounter: encounter.time)
         town.schedule.clear()
         town.schedule[key] = tuple(
@@ -134,7 +118,7 @@ def with_agreed(town: TownContext, day: int, planned: tuple[Encounter, ...]) -> 
 
 
 def as_agreed(town: TownContext, encounter: Encounter) -> Encounter:
-    """Return an encounter where its people are by what they agreed on, if one of them is in the middle of that."""
+    """Return an encounter at the agreed place of its people, if one of them is in the middle of an agreed meeting."""
     engaged = {
         name: entry
         for entry in _near(town, encounter.time)
@@ -142,9 +126,7 @@ def as_agreed(town: TownContext, encounter: Encounter) -> Encounter:
         if name in encounter.pair and _time(entry) <= encounter.time < _time(entry) + STAY
     }
     if encounter.appointment is not None or not engaged:
-        return encounter if encounter.errand is None else _still_sought(town, encounter, {})
-    if encounter.errand is not None:
-        return _still_sought(town, encounter, engaged)
+        return encounter
     first, second = (
         _habit_of(town, engaged[name], name) if name in engaged else habit_at(town.town, name, encounter.time)
         for name in encounter.pair
@@ -152,19 +134,8 @@ def as_agreed(town: TownContext, encounter: Encounter) -> Encounter:
     return encounter.model_copy(update=where_and_doing(encounter.initiator, first, second, _language(town)))
 
 
-def _still_sought(town: TownContext, encounter: Encounter, engaged: Mapping[str, Entry]) -> Encounter:
-    """Return an encounter in which one seeks another where that one is at its time."""
-    assert encounter.errand is not None
-    first, second = (
-        _habit_of(town, engaged[name], name) if name in engaged else habit_at(town.town, name, encounter.time)
-        for name in encounter.pair
-    )
-    sought = sought_at(encounter.errand, encounter.partner, first, second, _language(town))
-    return encounter.model_copy(update=sought)
-
-
 def _meeting_of(town: TownContext, entry: Entry, day: int) -> Encounter:
-    """Return the encounter of two at the time that they agreed on; without a place, who proposed it comes over."""
+    """Return the encounter of two at the time that they agreed on; without a place, the proposer comes over."""
     proposer, other = entry.agreement.people
     time, language = _time(entry), _language(town)
     if entry.place is not None:
@@ -183,7 +154,7 @@ def _meeting_of(town: TownContext, entry: Entry, day: int) -> Encounter:
 
 
 def _habit_of(town: TownContext, entry: Entry, name: str) -> Habit:
-    """Return what somebody does while they meet as agreed; without a place that was said, where the other is."""
+    """Return a person's activity during an agreed meeting; without a place, at the other's."""
     first, second = entry.agreement.people
     place = entry.place
     if place is None:
@@ -195,7 +166,7 @@ def _habit_of(town: TownContext, entry: Entry, name: str) -> Habit:
 
 
 def _near(town: TownContext, time: datetime) -> Iterator[Entry]:
-    """Yield the agreements to meet on a day, and on that before: who meets at midnight is there after it."""
+    """Yield the agreements to meet on a day, and on that before: people that meet at midnight are there after it."""
     day = town.town.day_of(time)
     yield from town.diary.meetings(day - 1)
     yield from town.diary.meetings(day)

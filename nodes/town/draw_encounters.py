@@ -1,8 +1,8 @@
-"""Who meets in a town, when and where: drawn by the seed of the case, or as the town's log has it.
+"""The encounters of a town, with time and place: drawn by the seed of the case, or as the town's log has them.
 
-1. Two who are drawn are in one place at that time, if such a pair has met as seldom as any. Else one of them comes over
-   to see the other, and is said to: they meet where the other is.
-2. What people do and where comes from their days (`plan_day.py`).
+1. A drawn pair is in one place at that time, if such a pair has met as seldom as any. Else one of them comes over to
+   see the other, and is said to: they meet at the other's place.
+2. People's activities and places come from their days (`plan_day.py`).
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -32,7 +32,7 @@ def encounters_of(town: Town, day: int, seed: int, count: int | None, language: 
 
     Args:
         day: From 1.
-        seed: Of the case: who meets when is the same in all trials of a town.
+        seed: Of the case: encounters are the same in all trials of a town.
         count: How many are drawn; `None` for those of the log.
         language: Of the words for a visit.
     """
@@ -68,10 +68,11 @@ def _drawn(town: Town, day: int, begins: datetime, seed: int, count: int, langua
 
 
 def where_and_doing(initiator: str, first: Habit | None, second: Habit | None, language: str) -> dict[str, Any]:
-    """Return place and activities of an encounter: where the initiator is; the partner is there, or comes over.
+    """Return place and activities of an encounter: the initiator's place; the partner is there, or comes over.
 
     Args:
-        first, second: What the initiator and the partner do at that time by their days; `None` if it is not known.
+        first, second: The activities of the initiator and the partner at that time by their days; `None` if it is not
+            known.
     """
     activity = second.activity if second else None
     if first and first.place and first.place != (second.place if second else None):
@@ -81,7 +82,7 @@ def where_and_doing(initiator: str, first: Habit | None, second: Habit | None, l
 
 
 def habit_at(town: Town, name: str, time: datetime) -> Habit | None:
-    """Return what a resident does at a time by their day, or still does since the day before."""
+    """Return a resident's activity at a time by their day, or the one that goes on since the day before."""
     day, minute = town.day_of(time), time.hour * 60 + time.minute
     if (habit := _habit(town, name, day, minute)) is not None:
         return habit
@@ -91,8 +92,8 @@ def habit_at(town: Town, name: str, time: datetime) -> Habit | None:
 class _Pairs:
     """The pairs of waking residents, drawn among those that have met least often on a day: of these, one in one place.
 
-    Nothing lists them: a town of 10,000 has fifty million. What is kept is whoever is awake, and the ranks of the pairs
-    that may not be drawn; the rank of a pair is its place in `combinations(awake, 2)`.
+    Nothing lists them: a town of 10,000 has fifty million. Kept are the people awake, and the ranks of the pairs that
+    may not be drawn; the rank of a pair is its place in `combinations(awake, 2)`.
     """
 
     def __init__(self, town: Town, day: int) -> None:
@@ -105,7 +106,7 @@ class _Pairs:
         self._changes = deque(sorted(changes, key=itemgetter(0)))
         self._asleep: set[int] = set()
         self._places: dict[int, str | None] = {}
-        self._together: list[list[int]] = []  # those who are awake in one place, of every place with several
+        self._together: list[list[int]] = []  # the people awake in one place, of every place with several
         self._awake: list[int] = []  # indices in the town's list of residents
         self._met: Counter[tuple[int, int]] = Counter()
         self._fewest = 0
@@ -127,7 +128,7 @@ class _Pairs:
         return self._names[pair[0]], self._names[pair[1]]
 
     def _in_one_place(self, generator: Random) -> tuple[int, int] | None:
-        """Return a pair in one place that has met as seldom as any; `None` where none is found."""
+        """Return a pair in one place that has met as seldom as any; `None` if none is found."""
         sizes = [comb(len(group), 2) for group in self._together]
         if sum(sizes) <= _ALL_LISTED:
             pairs = [pair for group in self._together for pair in combinations(group, 2)]
@@ -146,7 +147,7 @@ class _Pairs:
         return self._pair(drawn + passed_over)
 
     def _pass_to(self, minute: int) -> bool:
-        """Let habits change up to a minute; return whether somebody has woken or fallen asleep."""
+        """Let habits change up to a minute; return whether anybody has woken or fallen asleep."""
         changed = moved = False
         while self._changes and self._changes[0][0] <= minute:
             _, index, habit = self._changes.popleft()
@@ -163,7 +164,7 @@ class _Pairs:
         return changed
 
     def _withhold(self) -> None:
-        """Rank the pairs of those who are awake that have met more often than the fewest."""
+        """Rank the pairs of people awake that have met more often than the fewest."""
         index = {resident: index for index, resident in enumerate(self._awake)}
         self._withheld = sorted(
             self._rank(index[first], index[second])
@@ -182,7 +183,7 @@ class _Pairs:
 
 
 def _minutes(generator: Random, count: int) -> list[int]:
-    """Return the times of a day's encounters, in minutes after the first hour; where they are many, some coincide."""
+    """Return the times of a day's encounters, in minutes after the first hour; if they are many, some coincide."""
     length = 60 * (_LAST_HOUR - _FIRST_HOUR)
     if count > length:
         return sorted(generator.choices(range(length), k=count))

@@ -10,7 +10,6 @@ from langgraph.runtime import Runtime
 from tertulia.nodes.conversation.turns import speaking_time_s
 from tertulia.nodes.town.diary import as_agreed, with_agreed
 from tertulia.nodes.town.draw_encounters import encounters_of
-from tertulia.nodes.town.goals import seekings_of
 from tertulia.state.case_seed import resolve_case_seed
 from tertulia.state.context import Context
 from tertulia.state.graph_state import TownState
@@ -47,7 +46,7 @@ async def converse(state: TownState, runtime: Runtime[TownContext]) -> TownState
 def following(town: TownContext, day: int, number: int) -> Iterator[Encounter]:
     """Yield the encounters of the schedule after this one, to the end of the last day.
 
-    Those that were agreed on are among them. People agree on what is to come: so it has its place behind what was.
+    Agreed ones are among them. People agree on the future: so these encounters come behind the past ones.
     """
     yield from with_agreed(town, day, planned(town, day))[number:] if day else ()
     for later in range(day + 1, town.simulation.days + 1):
@@ -61,12 +60,7 @@ def planned(town: TownContext, day: int) -> tuple[Encounter, ...]:
         parameters = Parameters.model_validate(simulation.parameters)
         seed = resolve_case_seed(parameters.case_seed, simulation.seed, town.town)
         town.planned.clear()
-        drawn = encounters_of(town.town, day, seed, simulation.encounters_per_day, parameters.language)
-        if parameters.goals and simulation.encounters_per_day is not None:
-            sought = seekings_of(town, day, drawn, seed, parameters.language)
-            drawn = tuple(sorted([*drawn, *sought], key=lambda encounter: encounter.time))
-            drawn = tuple(met.model_copy(update={"number": number}) for number, met in enumerate(drawn, start=1))
-        town.planned[day] = drawn
+        town.planned[day] = encounters_of(town.town, day, seed, simulation.encounters_per_day, parameters.language)
     return town.planned[day]
 
 

@@ -1,8 +1,8 @@
-"""The importance of a memory, from 1 to 10, by what its words are about: no model is asked.
+"""The importance of a memory, from 1 to 10, by the subjects of its words: no model is asked.
 
-A scale for what Park et al. (2023, §4.1) call poignancy, 1 for brushing one's teeth and 10 for a break-up or a college
+A scale for the poignancy of Park et al. (2023, §4.1), 1 for brushing one's teeth and 10 for a break-up or a college
 acceptance. Each family of words has a weight. The heaviest family in a text counts whole and each other one a quarter;
-what is of no account lessens only what no grave word is in. Weights were fitted on half of 420 rated texts;
+a word of no account lessens only a text without a grave word. Weights were fitted on half of 420 rated texts;
 docs/towns.md has how well they do on the other half.
 
 Words are read, not sentences: "nobody died" is as grave as a death.
@@ -16,16 +16,16 @@ from typing import NamedTuple
 from tertulia.state.languages import DEFAULT
 from tertulia.state.text import one_line
 
-#: What a text has of which no word is known.
+#: The importance of a text of which no word is known.
 _BASE = 2.25
 #: How much of the weight of each family counts but of the heaviest.
 _FURTHER = 0.25
-#: The weight from which a family is grave: what is of no account beside it is not counted.
+#: The weight from which a family is grave: words of no account beside it are not counted.
 _GRAVE = 2.0
 
 
 class Family(NamedTuple):
-    """Words for one subject, and what they add to the importance of a text.
+    """Words for one subject, and their addition to the importance of a text.
 
     Attributes:
         words: Separated by white space; one that ends with `*` is the beginning of words.
@@ -275,7 +275,7 @@ FAMILIES = {
     ),
 }
 
-#: What is gone by tomorrow. The heaviest in a text counts, and only beside nothing grave.
+#: Matters that are gone by tomorrow. The heaviest in a text counts, and only beside nothing grave.
 SLIGHT = {
     "talk of nothing": Family(
         1.5,
@@ -329,7 +329,7 @@ def importance_of(text: str) -> int:
 
 
 def subjects_of(text: str) -> list[str]:
-    """Return what an English text is about: the names of families of words that occur in it."""
+    """Return the subjects of an English text: the names of families of words that occur in it."""
     text = one_line(text)
     if text != text.upper():  # else capitals tell no names
         text = _NAME.sub(" _", text)

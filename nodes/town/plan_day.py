@@ -1,11 +1,11 @@
-"""The day of a resident, composed from what the log shows of them: no model is asked.
+"""The day of a resident, composed from the log's entries on them: no model is asked.
 
-1. Its frame is a day of the log, these in turn: sleep, what takes an hour and a half, and what has a time in its words
-   (`steering the 10:00 crossing`) are at their times.
+1. Its frame is a day of the log, these in turn: sleep, activities of an hour and a half, and those with a time in their
+   words (`steering the 10:00 crossing`) are at their times.
 2. Minor things between them vary: those that follow each other under one roof come in another order, and begin up to
    ten minutes earlier or later.
 
-It is drawn by the seed of the case, so days are the same in all trials of a town, and follow from what is stored.
+It is drawn by the seed of the case, so days are the same in all trials of a town, and follow from the stored data.
 """
 
 import re
@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.town import Habit, Resident
 
-#: What lasts less, in minutes, is a minor thing; and by how much it begins earlier or later, in which steps.
+#: An activity that lasts less, in minutes, is a minor one; and by how much it begins earlier or later, in which steps.
 _MINOR, _SHIFT, _STEP = 90, 10, 5
 _HAS_TIME = re.compile(r"\d[:.]\d\d|\b\d{1,2} ?(?:am|pm|o['’]clock)\b|\b(?:noon|midnight)\b", re.IGNORECASE)
 
 
 def planned_day(resident: Resident, day: int, seed: int | None) -> tuple[Habit, ...]:
-    """Return what a resident does on a day, in order of time; nothing where the log does not show them.
+    """Return a resident's activities on a day, in order of time; nothing if the log does not show them.
 
     Args:
         day: From 1.

@@ -26,13 +26,13 @@ _TOKENS = 40
 
 
 async def reflect(state: TownState, runtime: Runtime[TownContext]) -> TownState:
-    """Let those of the pair reflect who have reached the threshold of importance; their counter restarts at zero."""
+    """Let each of the pair reflect that has reached the threshold of importance; their counter restarts at zero."""
     town = runtime.context
     encounter = encounter_of(town, state)
     context = town.context_of(encounter.run)
     threshold = context.parameters.reflects_from
     ready = [name for name in encounter.pair if gathered(town, name, state["lengths"][name], threshold) >= threshold]
-    round = len(context.store.turns(context.run)) + 2  # behind what was remembered
+    round = len(context.store.turns(context.run)) + 3  # behind the memories
     context.broker.seat(round, ready)
     streams = [
         # As it was before this reflection, in case it is repeated after a crash.
@@ -47,7 +47,7 @@ async def reflect(state: TownState, runtime: Runtime[TownContext]) -> TownState:
 
 
 def gathered(town: TownContext, name: str, length: int, threshold: float) -> float:
-    """Return the importance of what a resident's conversations have left since they last reflected, summed.
+    """Return the importance of the memories of a resident's conversations since they last reflected, summed.
 
     It follows from the stream, so no checkpoint holds it of everybody: a conversation with which the sum reached the
     threshold was followed by a reflection.

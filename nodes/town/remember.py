@@ -30,7 +30,7 @@ async def remember(state: TownState, runtime: Runtime[TownContext]) -> TownState
     town = runtime.context
     encounter = encounter_of(town, state)
     context = town.context_of(encounter.run)
-    round = len(context.store.turns(context.run)) + 1  # behind the conversation
+    round = len(context.store.turns(context.run)) + 2  # behind the conversation, and the agreement
     context.broker.seat(round, encounter.pair)
     agreed = town.diary.of(encounter.run)
     kept = await asyncio.gather(
@@ -49,7 +49,7 @@ async def remember(state: TownState, runtime: Runtime[TownContext]) -> TownState
 async def memories_of_conversation(
     context: Context, encounter: Encounter, name: str, round: int, agreed: Sequence[Entry] = ()
 ) -> list[Remembered]:
-    """Return the memories of a conversation, and of what was agreed on in it, for one of the pair."""
+    """Return the memories of a conversation, and of the agreement in it, for one of the pair."""
     thinking, language = context.of(name, "think"), context.parameters.language
     partner = next(person for person in encounter.pair if person != name)
     question = ask_summary(name, partner, context.store.turns(context.run), language)
@@ -85,10 +85,10 @@ async def rate_importance(
 ) -> list[int]:
     """Return the importance of memories to a person, from 1 to 10. Source: Park et al. 2023, §4.1 (poignancy).
 
-    The model is asked where `importance` says so, and where the contents are in no English that can be read.
+    The model is asked if `importance` says so, and if the contents are in no English that can be read.
 
     Args:
-        contents: What each memory is about, without date, people and place.
+        contents: The subject of each memory, without date, people and place.
     """
     if not texts:
         return []

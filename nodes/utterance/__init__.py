@@ -1,1 +1,1 @@
-"""Steps of an utterance: its prompt is varied and pruned, what is said is drawn, judged and revised. Source: APP."""
+"""Steps of an utterance: its prompt is varied and pruned, the line is drawn, judged and revised. Source: APP."""

@@ -10,7 +10,7 @@ from tertulia.state.graph_state import UtteranceState, initial_outcome
 
 
 async def begin_utterance(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
-    """Set what every utterance begins with, so that nothing of the turn before is left."""
+    """Set the state that every utterance begins with, so that nothing of the turn before is left."""
     factor = find_removal_factor(state, runtime.context.of(state["speaker"]))
     beginning = {
         **initial_outcome(),

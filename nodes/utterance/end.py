@@ -2,8 +2,7 @@
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.shared.sense import is_loop
-from tertulia.nodes.shared.situation import lines_before
+from tertulia.nodes.shared.sense import is_loop, lines_before
 from tertulia.nodes.utterance.generate import candidate_at
 from tertulia.prompts.assemble import end_question
 from tertulia.prompts.ending import assemble_ending
@@ -26,7 +25,7 @@ async def decide_ending(state: UtteranceState, runtime: Runtime[Context]) -> Utt
             *lines_before(context.store, context.run, context.start, state["turn"]),
             (state["speaker"], candidate.text),
         ]
-        if is_loop(lines, context.start.names):
+        if is_loop(lines):
             return {"ended": True}
     if context.parameters.ending == "reply":
         speaker = context.store.prompt(state["prompt"]).speaker

@@ -42,7 +42,7 @@ PROBABILITY_LETTERS, STRING_LETTERS = 8, 32
 
 
 async def generate(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
-    """Draw the first candidate, and its backups with it where the run wants them in one batch, or in one reply."""
+    """Draw the first candidate, and its backups with it if the run wants them in one batch, or in one reply."""
     context = runtime.context.of(state["speaker"])
     parameters = context.parameters
     if parameters.written_together > 1:
@@ -58,7 +58,7 @@ async def draw_candidates(state: UtteranceState, context: Context, attempts: ran
     """Draw candidates for these attempts and store them: the best of as many drafts, or of more, best first.
 
     Args:
-        remark: Why they are drawn, where that must be said.
+        remark: Why they are drawn, if that must be said.
     """
     drafts = drafts_wanted(state, context)
     more = [(attempts.start, row) for row in range(1, drafts - len(attempts) + 1)]
@@ -72,8 +72,8 @@ async def draw_candidates(state: UtteranceState, context: Context, attempts: ran
 def drafts_wanted(state: UtteranceState, context: Context) -> int:
     """Return of how many drafts the best is taken: as many whatever λ removed, but for a line that opens.
 
-    Without `matched_decoding` it is one where the prompt has nothing of the context by which drafts are weighed. Behind
-    a random string, drafts are not weighed.
+    Without `matched_decoding` it is one if the prompt has nothing of the context by which drafts are weighed. Behind a
+    random string, drafts are not weighed.
     """
     parameters, weighed = context.parameters, what_is_weighed(context.parameters)
     if parameters.generation == "string_seed":
@@ -117,10 +117,10 @@ def _behind_string(reply: Reply, request: GenerationRequest, prompt: Prompt, con
 def best_first(drafts: Sequence[Reply], monitor: Monitor) -> list[Reply]:
     """Return drafts with the fewest faults first; of equal ones, that with the most information.
 
-    Where nothing is known to tell them by, they stay in their order.
+    Without a known difference, they stay in their order.
     """
     known = all(reply.information is not None for reply in drafts)
-    if len(drafts) == 1 or (monitor.situation is None and not known):
+    if len(drafts) == 1 or (monitor.before is None and not known):
         return list(drafts)
     return sorted(
         drafts,
@@ -132,17 +132,17 @@ def best_first(drafts: Sequence[Reply], monitor: Monitor) -> list[Reply]:
 
 
 def _answered(state: UtteranceState, context: Context) -> Prompt:
-    """Return the prompt that is answered: the full one without what was removed."""
+    """Return the prompt that is answered: the full one without the removed units."""
     return remove_units(context.store.prompt(state["prompt"]), state["removed"])
 
 
 async def draw_together(state: UtteranceState, context: Context) -> None:
     """Draw several candidates in one reply and store them in the order in which they are drawn: first, then backups.
 
-    Those of a sequence (APP §5) have equal chances; those of verbalised sampling (Zhang et al. 2025) what the model
-    states. Equal ones are one candidate, whatever their case and punctuation, and one that repeats the form is none.
-    Each is stored as the reply that it would be by itself; so it is judged, and says whether it ends the conversation.
-    Where nothing can be read, one is drawn plainly.
+    Those of a sequence (APP §5) have equal chances; those of verbalised sampling (Zhang et al. 2025) the stated ones.
+    Equal ones are one candidate, whatever their case and punctuation, and one that repeats the form is none. Each is
+    stored as the reply that it would be by itself; so it is judged, and says whether it ends the conversation. If
+    nothing can be read, one is drawn plainly.
     """
     parameters, number, way = context.parameters, context.parameters.written_together, context.parameters.generation
     prompt, full = _answered(state, context), context.store.prompt(state["prompt"])
@@ -216,14 +216,14 @@ def spoken_request(
 
 
 def what_is_weighed(parameters: Parameters) -> DraftsBy:
-    """Return what makes a draft the best; where the context is amplified, it is how much that has to do with it."""
+    """Return the measure of the best draft; if the context is amplified, its effect on the draft."""
     return "context" if parameters.context_strength else parameters.drafts_by or "context"
 
 
 def prompt_without(prompt: Prompt, weighed: DraftsBy) -> Prompt | None:
-    """Return the prompt without what drafts are weighed by: the lines of the dialogue, or all items but these.
+    """Return the prompt without the context of drafts: the lines of the dialogue, or all items but these.
 
-    `None` where it has nothing of it.
+    `None` if it has none of them.
     """
     items = [
         unit.id
@@ -247,7 +247,7 @@ def sequence_request(
 ) -> GenerationRequest:
     """Return the request for several candidates in one reply, or for one behind a random string, each with its ending.
 
-    A remote model may leave out what it is asked for beside what is said, and any of several. Source: APP §5.
+    A remote model may leave out the fields beside the line, and any of several lines. Source: APP §5.
     """
     asks_ending, way = parameters.ending == "reply", parameters.generation
     number, language, wording = parameters.written_together, parameters.language, parameters.wording
@@ -275,7 +275,7 @@ def _request(
     tokenizer: Tokenizer,
     parameters: Parameters,
 ) -> GenerationRequest:
-    """Return the request for speech that answers what is shown, and repeats nothing of the prompt for an utterance."""
+    """Return the request for speech that answers a rendered prompt, and repeats nothing of an utterance's prompt."""
     decoded_as = full if full is not None and parameters.matched_decoding else prompt
     return GenerationRequest(
         prompt=shown,
@@ -299,7 +299,8 @@ def temperature_of(prompt: Prompt, parameters: Parameters) -> float:
 
 
 def not_repeated(prompt: Prompt, tokenizer: Tokenizer) -> tuple[tuple[int, ...], ...]:
-    """Return what speech does not repeat, as tokens: this dialogue and earlier ones, instructions and the example."""
+    """Return texts that speech must not repeat, as tokens: this dialogue and earlier ones, instructions, the
+    example."""
     dialogues = ("current_dialogue", "previous_dialogues")
     lines = (unit.text for unit in whole_items(prompt).units if unit.kind == "text" or unit.block in dialogues)
     return tuple(tuple(tokenizer.encode(line)) for line in lines)
@@ -316,7 +317,7 @@ def utterance_of(reply: Reply, speaker: str) -> str:
 
 
 def written_reply(prompt: Prompt, text: str, ended: object, context: Context) -> Reply:
-    """Return the reply that would hold this utterance; `ended` is `None` where replies do not say."""
+    """Return the reply that would hold this utterance; `ended` is `None` if replies do not say."""
     ending = None if ended is None else ended is True
     fields: dict[str, str | bool | int] = {prompt.speaker: text}
     if ending is not None:
@@ -342,9 +343,9 @@ def save_candidate(
 
     Args:
         speaker: The name of the speaker in the prompt.
-        faults: What is wrong with it; `None`: nothing was looked for.
-        probability: What the model stated that wrote it among others.
-        remark: How the answer was read, where it was not as asked for.
+        faults: Its faults; `None`: they were not looked for.
+        probability: The one that the model stated when it wrote it among others.
+        remark: How the answer was read, if it was not as asked for.
     """
     candidate = read_candidate(attempt, reply, speaker, origin)
     renaming = renaming_of(context.start.names, context.parameters.names)

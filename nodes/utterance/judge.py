@@ -1,8 +1,8 @@
-"""Judge whether the utterance conflicts with what was removed from its prompt. Source: APP §4.1.
+"""Judge whether the utterance conflicts with the removed units of its prompt. Source: APP §4.1.
 
 There are two judges; a higher figure is worse. `rating` is the paper's, `likelihood` is for models too small to rate
 (docs/readings.md says how it was measured). By how much a reply is likelier without the removed facts is above 0 by
-nature, as it was drawn without them: its expectation is a Kullback–Leibler divergence. Where the model shows its
+nature, as it was drawn without them: its expectation is a Kullback–Leibler divergence. If the model shows its
 vocabulary's probabilities, that is taken off (`judge_centred`).
 """
 
@@ -133,7 +133,7 @@ async def judge_by_rating(
             language=language,
         )
     )
-    # Where nobody rewrites by it, it is the first run's.
+    # Without a rewriter, it is the first run's.
     considered = replies if context.parameters.revision in ("rewrite", "combined") else replies[:1]
     threshold, placeholder = context.parameters.inconsistency_threshold, form_of(question)["comment"]
     return Judgement(
@@ -148,13 +148,13 @@ def telling_comment(
 ) -> str | None:
     """Return the comment of the run that found the worst conflict, the first of several; `None` if none says anything.
 
-    Where some runs found a conflict, the comments of the others are passed over: they would tell who rewrites the
-    utterance that nothing is wrong with it.
+    If some runs found a conflict, the comments of the others are passed over: they would tell the rewriter that nothing
+    is wrong with the utterance.
 
     Args:
         replies: One per scoring run, with comment and rating.
         threshold: θ; a rating above it is a conflict.
-        placeholder: What the judge was shown in the place of a comment.
+        placeholder: The text that the judge was shown in the place of a comment.
         key: The key of the rating.
     """
     worst_first = sorted(replies, key=lambda reply: -int(reply.fields[key]))
@@ -169,8 +169,8 @@ async def judge_by_likelihood(
     """Compare the likelihood of the utterance with the removed units and without them, in nats per token.
 
     The figure is the mean log-probability of the utterance's tokens after the pruned prompt, minus that after the full
-    prompt: positive where the removed facts make the utterance less likely. Centred, it is how much more they do so
-    than for other replies to the same prompt (`centred_contrast`).
+    prompt: positive if the removed facts make the utterance less likely. Centred, it is how much more they do so than
+    for other replies to the same prompt (`centred_contrast`).
     """
     model = context.asked_by(state["speaker"], state["turn"], step_of(state, "judge"))
     reply_prefix, reply = reply_prefix_of(prompt), candidate.reply
@@ -198,7 +198,7 @@ async def centred_contrast(
     reply: Reply,
     sampling: Sampling,
 ) -> float:
-    """Return how much likelier a reply is after the pruned prompt than after the full one, less what is expected.
+    """Return how much likelier a reply is after the pruned prompt than the full one, less the expected difference.
 
     For every token the expectation is over the tokens that could have been drawn in its place, after the same words:
     so the figure is 0 on average over replies that are drawn from `answered` like that, whatever was removed.
@@ -212,7 +212,7 @@ async def centred_contrast(
     """
     first, past_last = reply.text_tokens
     figure = 0.0
-    # By the chain log p/q = log r/q − log r/p with r = `answered`; where that is p or q, its term is 0.
+    # By the chain log p/q = log r/q − log r/p with r = `answered`; if that is p or q, its term is 0.
     for other, sign in ((full, 1), (pruned, -1)):
         if other.input_ids != answered.input_ids:
             (found,) = await model.token_figures(answered, [reply.tokens[:past_last]], other, sampling=sampling)

@@ -24,7 +24,7 @@ from tertulia.state.records import BLOCK_INITIALS, Unit
 
 
 async def prune(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
-    """Choose the units that λ removes; or, where `retain` is set, all removable units but one."""
+    """Choose the units that λ removes; or, if `retain` is set, all removable units but one."""
     parameters = runtime.context.of(state["speaker"]).parameters
     prompt = runtime.context.store.prompt(state["prompt"])
     scores, removal_factor = state["scores"] or {}, removal_factor_of(state, parameters)
@@ -73,7 +73,7 @@ def prune_units(
     return removed
 
 
-#: By the value of `removal_walk`: Algorithm 1, and what else may happen at a unit that would overshoot.
+#: By the value of `removal_walk`: Algorithm 1, and its variants at a unit that would overshoot.
 WALKS: Mapping[Walk, Callable[[Sequence[Unit], Mapping[str, float], float, Order], list[str]]] = {
     "paper": prune_units,
     "first_overshoot": first_overshoot,

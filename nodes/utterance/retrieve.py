@@ -46,7 +46,7 @@ async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> U
 
 
 class _Moment(NamedTuple):
-    """What a speaker has heard, what they think, and what their memory is asked for."""
+    """The lines that a speaker has heard, their thoughts, and the queries to their memory."""
 
     lines: HeardTurns
     inner_life: InnerLife | None
@@ -123,7 +123,7 @@ def shown_before(context: Context, speaker: str, turn: int, mark: str = "") -> l
     """Return the ids of the memories in the speaker's last prompt of this conversation, in its order.
 
     Args:
-        mark: What ids of their units end with beyond those of memories, as those of another case.
+        mark: The end of their units' ids beyond those of memories, as those of another case.
     """
     record = last_record(context, speaker, turn)
     units = () if record is None or record.prompt is None else context.store.prompt(record.prompt).units

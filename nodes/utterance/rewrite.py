@@ -19,7 +19,7 @@ from tertulia.state.records import Candidate, Prompt
 
 
 async def choose_revision(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
-    """Ask whether the removed units suffice to know what should be said instead: only then it is rewritten."""
+    """Ask whether the removed units suffice to know a better line: only then it is rewritten."""
     context = runtime.context.of(state["speaker"], "judge")
     parameters, speaker, turn = context.parameters, state["speaker"], state["turn"]
     part, step = state.get("part", ""), step_of(state, "choose_revision")
@@ -53,7 +53,7 @@ async def rewrite(state: UtteranceState, runtime: Runtime[Context]) -> Utterance
     attempt = parameters.drawn_max + rewritten
     tokenizer = context.model.tokenizer
     conflict = conflict_of(state, context, prompt, candidate)
-    # What is rewritten may come again, what is said about it may not.
+    # The rewritten text may come again, the remarks on it may not.
     instructions = assemble_rewriting(replace(conflict, reply="", comment=None))
     (reply,) = await context.asked_by(speaker, turn, step).generate(
         GenerationRequest(

@@ -1,4 +1,4 @@
-"""Score what the line that is said leaned on: attention over its words, behind the prompt that it answered.
+"""Score the units that the chosen line leaned on: attention over its words, behind the prompt that it answered.
 
 λ removes units by scores over possible responses, before a line is drawn (`nodes/scorers/`). A reason for the line is
 read from the line itself: other responses lean on other things, and a removed unit is no reason.
@@ -26,8 +26,8 @@ from tertulia.state.scored_layers import layers_to_score
 async def score_line(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Score each unit that can be named of the prompt that was answered by the attention of the line that is said.
 
-    Nothing is scored where no such unit is left, or no attention is shown: by the model, or a surrogate of it. The call
-    is not journalled: it draws nothing, so it gives the same again.
+    Nothing is scored if no such unit is left, or no attention is shown: by the model, or a surrogate of it. The call is
+    not journalled: it draws nothing, so it gives the same again.
     """
     context = runtime.context.of(state["speaker"])
     writer = reader = context.model
@@ -86,7 +86,7 @@ async def scores_of_words(
     if weights is None:
         try:
             layers = layers_to_score("auto", reader, len(rendered.input_ids) + past_last)
-        except AttentionUnavailableError:  # it would tell where units stand, and λ may not need scores here
+        except AttentionUnavailableError:  # it would tell the places of units, and λ may not need scores here
             return None
     options = ScoringOptions("beyond-neutral" if weights is None else "learned", layers=layers)
     by_span = await reader.score(rendered, [tokens[:last] for _, last in words], options, words)

@@ -1,7 +1,7 @@
-"""Say what makes no sense in the candidate at hand, and draw it again while another may make more.
+"""Name the faults of sense in the candidate at hand, and draw it again while another may make more sense.
 
-It comes before the judge: what makes no sense by itself need not be compared with what was removed. The rules are in
-`nodes/shared/sense.py`; with `redraws=0`, as in `preset=paper`, nothing is looked at.
+It comes before the judge: a line that makes no sense by itself need not be compared with the removed units. The rules
+are in `nodes/shared/sense.py`; with `redraws=0`, as in `preset=paper`, nothing is looked at.
 """
 
 from langgraph.runtime import Runtime
@@ -18,7 +18,7 @@ from tertulia.nodes.utterance.monitor import Monitor
 from tertulia.state.context import Context
 from tertulia.state.graph_state import UtteranceState
 
-#: The first row of draws that are made because an earlier one made no sense, and the first attempt number of what was
+#: The first row of draws that are made because an earlier one made no sense, and the first attempt number of candidates
 #: vetoed for that: beyond those of any drafts, backups and rewritings.
 _REDRAWN = _VETOED = 1000
 
@@ -26,8 +26,8 @@ _REDRAWN = _VETOED = 1000
 async def sense(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Look for faults in the candidate; while it has any, draw others, `redraws` times at most, and keep the best.
 
-    What makes way for a better draft is kept beside it, as vetoed. One of several candidates that were written in one
-    reply is not drawn again: another reply would have others.
+    A replaced draft is kept beside the better one, as vetoed. One of several candidates that were written in one reply
+    is not drawn again: another reply would have others.
     """
     context = runtime.context.of(state["speaker"])
     if not context.parameters.redraws:

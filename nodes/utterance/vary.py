@@ -25,7 +25,7 @@ async def vary_prompt(state: UtteranceState, runtime: Runtime[Context]) -> Utter
     parameters, speaker, turn = context.parameters, state["speaker"], state["turn"]
     prompt = without_blocks(whole_items(context.store.prompt(state["prompt"])), parameters.removed_blocks)
     if (other := _other_prompt(state, context)) is not None:
-        # In all turns alike, so that who somebody is does not change while they talk.
+        # In all turns alike, so that a person's traits do not change while they talk.
         generator = keyed_generator(context.prompt_seed, agent=speaker, node=step_of(state, "items_from"))
         prompt = with_items_of(prompt, other, generator)
     prompt = with_lengths(
@@ -38,7 +38,7 @@ async def vary_prompt(state: UtteranceState, runtime: Runtime[Context]) -> Utter
 
 
 def _other_prompt(state: UtteranceState, context: Context) -> Prompt | None:
-    """Return the speaker's prompt as it were in the case that stands for this one; `None` where none does."""
+    """Return the speaker's prompt as it were in the case in place of this one; `None` if there is none."""
     start = context.start
     if context.parameters.items_from is None or not isinstance(start, Case) or start.items_from is None:
         return None

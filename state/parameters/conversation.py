@@ -14,18 +14,14 @@ class TownParameters(ParameterGroup):
     """Days of a town."""
 
     agreements: bool = Field(
-        True, description="whether two who agree in talk to meet do meet then, and all that is agreed on is remembered"
+        True,
+        description="whether a model is asked after each conversation what was agreed on: the two meet then, and "
+        "remember it; not with a model that fills in no forms (choices=probabilities)",
     )
     day_plans: Literal["varied", "log"] = Field(
         "varied",
         description="what people do, where encounters are drawn; varied: the log's days in turn, with minor things in "
         "another order, earlier or later; log: its days as they are",
-    )
-    goals: bool = Field(
-        True,
-        description="whether people seek whom they mean to ask, tell or see by what they remember, where encounters "
-        "are drawn: once a day at most each, beside the drawn ones and half as many at most; false where their number "
-        "is given",
     )
     importance: Literal["content", "model"] = Field(
         "content",

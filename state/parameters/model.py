@@ -116,11 +116,6 @@ class SamplingParameters(ParameterGroup):
         description="how often an utterance is drawn again that makes no sense where it is said, by a rule "
         "(docs/measuring.md); 0: never, and no loop ends a conversation",
     )
-    sense_knows: Literal["all", "scene"] = Field(
-        "all",
-        description="what an utterance is held against besides the lines before it. scene: who its people are, where "
-        "and when; all: in a town also what both remember of its days, in an album chat the picture and the exchange",
-    )
     context_strength: float | None = Field(
         None,
         ge=0,

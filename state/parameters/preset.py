@@ -54,7 +54,6 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "importance": "model",  # Park et al. §4.1, whose logs the cases are
         "agreements": False,
         "day_plans": "log",
-        "goals": False,
         "willingness": "computed",  # ChatAgents App. B, Eq. 1
     },
 }

@@ -15,14 +15,12 @@ from tertulia.api.questioning import Questioned
 from tertulia.api.stored_turn import RunTurn, StoredTurn
 from tertulia.api.tables import Records
 from tertulia.runs.access.engines import ModelAccess
-from tertulia.state.agreements import Agreement
 from tertulia.state.album import Population
 from tertulia.state.errors import UsageError, nearest_hint
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord, RunStatus
 from tertulia.storage.store import SqlStore
-from tertulia.views.reading.agreements import agreements_of
 from tertulia.views.reading.documents import conversation_document, turn_document
 from tertulia.views.reading.exchanges import RecordedExchange, read_exchanges, spoken_turns
 from tertulia.views.reading.turns import TurnDetails, read_turn
@@ -32,7 +30,6 @@ from tertulia.views.wording.wrong_arguments import with_named_arguments
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from tertulia.metrics.outcome_records import Outcomes
     from tertulia.metrics.participation import Participation
     from tertulia.views.reading.comparing import RunComparison
 
@@ -92,12 +89,6 @@ class Run(DrivenRun, Questioned, Checking, Exported):
         """All exchanges of an album chat; none of another conversation."""
         with self._opened() as (store, run, start):
             return Records(read_exchanges(store, run.run, start) if isinstance(start, Population) else ())
-
-    @property
-    def agreements(self) -> Records[Agreement]:
-        """What those who take part agreed on: to meet, or that somebody does something (docs/measuring.md)."""
-        with self._opened() as (store, record, start):
-            return Records(agreements_of(record, start, store.turns(record.run)))
 
     def turn(self, number: int) -> StoredTurn:
         """Return a turn and how it came about: units with their scores, what was removed, candidates, cognition.
@@ -165,21 +156,6 @@ class Run(DrivenRun, Questioned, Checking, Exported):
 
         with self._opened() as opened:
             return read_participation(*opened)
-
-    def outcomes(self, embedder: str = "minilm") -> "Outcomes":
-        """Return what came of it for everybody by rules, in Sotopia's dimensions; docs/measuring.md has the ranges.
-
-        Args:
-            embedder: Compares lines with goals, secrets and memories.
-
-        Raises:
-            TertuliaError: It is an album chat, or there is no such embedder.
-        """
-        from tertulia.views.measuring.outcomes import read_outcomes
-
-        check_argument("embedder", embedder, str, "an embedder is named by a text: 'minilm'", optional=False)
-        with self._opened() as opened:
-            return read_outcomes(*opened, ModelAccess().naming([embedder]).embedder(embedder))
 
     @with_named_arguments
     def measure(self, *metrics: str, embedder: str | None = None) -> dict[str, float | None]:

@@ -1,7 +1,7 @@
 """How often the laboratory's verdicts err: its tests on made figures of which the truth is known.
 
 A truth is put in the place of conversations: the figure of every case in every setting of Table 2. The verdicts on the
-paper's orderings then come from the same code as those of a report. Where there is no effect, what is decided is wrong.
+paper's orderings then come from the same code as those of a report. Without an effect, every decision is wrong.
 
 Source: APP Table 2, for the settings, the orderings and the size of effects.
 """
@@ -23,8 +23,8 @@ from tertulia.state.records import Record
 #: The report whose settings and orderings are used.
 _REPORT = "table2"
 
-#: The standard deviation of a case's figure in a setting, about what two dialogues of four lines have; of cases, of
-#: what a source does to a setting, and how skewed a skewed truth is.
+#: The standard deviation of a case's figure in a setting, about that of two dialogues of four lines; of cases, of a
+#: source's effect on a setting, and how skewed a skewed truth is.
 _NOISE, _OF_CASES, _OF_SOURCES, _SKEW = 0.04, 0.08, 0.04, 4.0
 
 #: At a ceiling: the mean of figures that can be 1 at most.
@@ -41,7 +41,7 @@ class Rate(Record):
     repetitions: int
     orderings: int
     outcomes: dict[Outcome, float]
-    families_wrong: float | None  # share of repetitions with any wrong verdict; None where an effect is there
+    families_wrong: float | None  # share of repetitions with any wrong verdict; None if there is an effect
     large: float | None  # of the two largest effects, memory and all blocks: share reproduced; None without one
 
 
@@ -51,7 +51,7 @@ class _Truth:
 
     Attributes:
         effect: How much of the published differences is there, from 0 to 1.
-        of_sources: Whether sources differ in what a setting does.
+        of_sources: Whether sources differ in the effect of a setting.
         copied: Whether the control has the same effect.
     """
 
@@ -155,7 +155,7 @@ def _noise(truth: _Truth, rng: random.Random) -> float:
 
 
 def rates_table(rates: Sequence[Rate]) -> Table:
-    """Return a row per truth: the share of orderings with each outcome, and what of it is wrong."""
+    """Return a row per truth: the share of orderings with each outcome, and the wrong part of it."""
     shown = [outcome for outcome in OUTCOMES if any(rate.outcomes[outcome] for rate in rates)]
     columns = [
         Column("truth", "truth"),

@@ -7,10 +7,10 @@
 3. AT2 scores a line by weights of heads that were learned from other sources than its own.
 4. Leave-one-out and the surrogate of ContextCite score a line by values of that very line, at the price of a forward
    pass for each, so they are upper references. The surrogate's LDS is that of ablations which it was not fitted on.
-5. What is compared is declared here, before anything is measured: each scorer with `length` and with `random`. The
+5. Comparisons are declared here, before anything is measured: each scorer with `length` and with `random`. The
    comparisons of LDS are one family, those of drops another; p-values are adjusted within a family (Holm).
 
-What is not known here: whether a line depended on units together that it does not depend on singly.
+Not known here: whether a line depended on units together that it does not depend on singly.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -52,7 +52,7 @@ from tertulia.state.records import RunRecord
 from tertulia.state.text import counted
 from tertulia.storage.store import SqlStore
 
-#: The scorers, and what each is.
+#: The scorers, each in words.
 SCORERS: Mapping[str, str] = {
     "attention": "Eq. 1, over responses drawn to the prompt, as λ has it",
     "attention_per_token": "the same, divided by the tokens of the unit (App. C)",
@@ -67,7 +67,7 @@ SCORERS: Mapping[str, str] = {
     "context_cite": "ridge regression on the line's own ablations (ContextCite)",
 }
 
-#: What each scorer is compared with.
+#: The baselines of each scorer.
 BASELINES = ("length", "random")
 
 #: Of how many units with the highest scores the drop is measured.
@@ -89,7 +89,7 @@ MEASURES: Mapping[str, float] = {"lds": 0.1, **dict.fromkeys(RANKED, 0.1), **{f"
 
 @dataclass(frozen=True)
 class LineFigures:
-    """The figures of a line: by scorer and measure, `None` where there is none.
+    """The figures of a line: by scorer and measure, `None` for none.
 
     Beside the measures, `highest` is the highest score.
     """
@@ -107,7 +107,7 @@ class Comparison:
     Attributes:
         outcome: In the words of the laboratory's other verdicts.
         p, p_adjusted: Two-sided, by itself and in its family.
-        bound: It is no larger than this, at 95 %, where that is below the least difference.
+        bound: It is no larger than this, at 95 %, if that is below the least difference.
     """
 
     measure: str
@@ -127,13 +127,13 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Faithfulness:
-    """What was found.
+    """The findings.
 
     Attributes:
         measures: Those of `MEASURES` that were measured.
-        weights: Of heads, learned from all sources; `None` where AT2 was not asked for.
+        weights: Of heads, learned from all sources; `None` if AT2 was not asked for.
         layers: Of the model, as the weights of its heads are ordered.
-        notes: What is to be known about the figures.
+        notes: Cautions about the figures.
     """
 
     model: str
@@ -156,7 +156,7 @@ class Faithfulness:
 
 
 def read_scorers(given: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the scorers of these names, in their order, and the baselines; all of them where none is named.
+    """Return the scorers of these names, in their order, and the baselines; all of them if none is named.
 
     Raises:
         SettingError: There is no scorer of a name.
@@ -197,7 +197,7 @@ def chosen_lines(store: SqlStore, targets: Sequence[str], setting: str | None, t
 
 
 def models_for(run: RunRecord, access: ModelAccess, report_only: bool) -> OpenModels:
-    """Return what opens the model and the embedder of a run.
+    """Return the openers of the model and the embedder of a run.
 
     Args:
         report_only: Whether nothing may be measured: then it raises `UsageError`.
@@ -243,13 +243,13 @@ def measure_faithfulness(
     show: Callable[[str], object] = str,
     tops: Sequence[int] = TOPS,
 ) -> Faithfulness:
-    """Return what scorers tell of lines, by so many random ablations of each.
+    """Return the agreement of scorers with random ablations of lines, so many of each.
 
     Args:
         tops: Of how many units with the highest scores the drop is measured; each takes a reading of each line.
 
     Raises:
-        ModelError: The model failed, or shows no attention heads; what was measured is kept.
+        ModelError: The model failed, or shows no attention heads; measured figures are kept.
     """
     measured: list[Ablations] = []
     for number, line in enumerate(lines, 1):
@@ -284,7 +284,7 @@ def measure_faithfulness(
 
 
 def _scores_learned_elsewhere(measured: Sequence[Ablations], attention: Sequence[Floats]) -> list[list[float]] | None:
-    """Return AT2's scores of each line, by weights learned without its source; `None` where that can't be."""
+    """Return AT2's scores of each line, by weights learned without its source; `None` if that can't be."""
     elsewhere = learn_elsewhere(measured, attention)
     if not all(each.source in elsewhere for each in measured):
         return None
@@ -299,7 +299,7 @@ def _ablations(figures: AblationFigures, line: AblatedLine, count: int) -> Ablat
 
 
 def _score_beside(figures: AblationFigures, line: AblatedLine, scorers: Sequence[str]) -> None:
-    """Measure what scorers say of a line while its prompt is in memory."""
+    """Measure the scorers' values of a line while its prompt is in memory."""
     if "at2" in scorers:
         figures.heads(line)
     for scorer in scorers:

@@ -1,4 +1,4 @@
-"""What `lab faithfulness` found, as a page, as JSON, and the learned weights of heads as a file."""
+"""The findings of `lab faithfulness` as a page, as JSON, and the learned weights of heads as a file."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -107,7 +107,7 @@ def _head(found: Faithfulness, command: str) -> Iterator[Block]:
 
 
 def headline(found: Faithfulness) -> str:
-    """Return what was found of the first scorer, in words."""
+    """Return the findings on the first scorer, in words."""
     scorer = next((name for name in found.scorers if name not in BASELINES), BASELINES[0])
     phrases = [_phrase(each) for each in found.comparisons if each.is_primary and each.scorer == scorer]
     return f"LDS of {scorer}: {'; '.join(phrases)}."
@@ -246,7 +246,7 @@ def _weights_text(found: Faithfulness, learned: LearnedHeads) -> str:
 
 
 def faithfulness_document(found: Faithfulness, targets: Sequence[str]) -> Document:
-    """Return it as JSON; what is not known is null."""
+    """Return it as JSON; unknown figures are null."""
 
     def mean(scorer: str, measure: str) -> dict[str, Any]:
         return found.mean(scorer, measure).model_dump()

@@ -6,8 +6,8 @@
    (`tertulia/lab/annotations/ablations.py`).
 3. Weights are learned from all lines (`metrics/faithfulness.py`). A report tests weights that were learned without the
    source of a line, beside Eq. 1, attention beyond a neutral reply's, length and chance.
-4. The same tests tell what an estimate is worth: how much a line really loses without its highest unit. From that the
-   weights have their scale, and their floor.
+4. The same tests tell the worth of an estimate: the real loss of a line without its highest unit. It gives the weights
+   their scale, and their floor.
 
 All of it is kept in a store beside the weights: after Ctrl-C or a kill the same command goes on.
 
@@ -48,7 +48,7 @@ from tertulia.worlds.scenes import DialogueScene, read_scenes, shipped_scenes
 SCORERS = ("at2", "attention_of_line", "beyond_neutral", "length", "random")
 
 #: Shipped scenes that no voice was taught, how many of them are cases of a fit, and the first of these: none is a case
-#: of `benchmarks/cases/`, which test what was learned.
+#: of `benchmarks/cases/`, which test the learned weights.
 _SCENES, _CASES, _FIRST = ("plain_7", "plain_8"), 28, 2
 
 #: Dialogues by half: with the whole prompt, and with half of it removed at random.
@@ -63,7 +63,7 @@ _EXPERIMENT = "fit"
 
 @dataclass(frozen=True)
 class FitPlan:
-    """What weights are learned from.
+    """The lines that weights are learned from.
 
     Attributes:
         cases: Scenarios of two, as `tertulia run` takes them; none: scenes that are shipped for it.
@@ -81,14 +81,14 @@ class FitPlan:
 
 @dataclass(frozen=True)
 class Fit:
-    """Learned weights, and what tests on other sources found."""
+    """Learned weights, and the results of tests on other sources."""
 
     weights: HeadWeights
     report: Faithfulness = field(repr=False)
 
 
 def fit_head_weights(plan: FitPlan, access: ModelAccess, show: Callable[[str], object] = str) -> Fit:
-    """Return weights of heads for a model, and their test; what was done is kept, and is not done again.
+    """Return weights of heads for a model, and their test; finished steps are kept, and not done again.
 
     Raises:
         UsageError: The model shows no attention heads, or the cases are of one source.

@@ -1,7 +1,7 @@
 """Whether the people of stored conversations become one another: figures of each, means, and differences of settings.
 
-What is compared is runs and simulations, or the settings of an experiment, over the cases that both have. A case is a
-starting point with its trials; where an experiment has a single case, each trial is one.
+Compared are runs and simulations, or the settings of an experiment, over the cases that both have. A case is a starting
+point with its trials; if an experiment has a single case, each trial is one.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -48,7 +48,7 @@ OF_LINES = (
 )
 OF_ANSWERS = ("coverage_before", "coverage_after", "dispersion_before", "dispersion_after")
 
-#: What is compared with 0, and between settings. The others stand beside them.
+#: Figures that are compared with 0, and between settings. The others are shown beside them.
 COMPARED = ("apart", "pull", "towards", "attribution_excess", "attribution_change", "coverage", "attractor")
 
 
@@ -64,7 +64,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class Gathered:
-    """What is to be measured; without an experiment there are no settings to compare."""
+    """The conversations to measure; without an experiment there are no settings to compare."""
 
     placed: Sequence[Placed]
     experiment: str = ""
@@ -73,7 +73,7 @@ class Gathered:
 
 @dataclass(frozen=True)
 class MeasuredConversation:
-    """A conversation with its figures, by name where they are compared."""
+    """A conversation with its figures, by name if they are compared."""
 
     placed: Placed
     figures: PopulationFigures
@@ -101,7 +101,7 @@ class PopulationReport:
 
     Attributes:
         means: By setting and metric, over cases.
-        notes: What must be known before the figures are read.
+        notes: Cautions to read before the figures.
     """
 
     gathered: Gathered
@@ -117,7 +117,7 @@ class PopulationReport:
         return any(measured.placed.conversation.rehearsed for measured in self.measured)
 
 
-# --- what is measured -----------------------------------------------------------------------------------------------
+# --- the conversations ----------------------------------------------------------------------------------------------
 
 
 def gather(store: SqlStore, names: Sequence[str]) -> Gathered:
@@ -158,7 +158,7 @@ def _of_experiment(store: SqlStore, name: str) -> Gathered:
 
 
 def questionnaires(store: SqlStore, gathered: Gathered) -> dict[str, list[AnnotationRequest]]:
-    """Return by run what people are to be asked about themselves; only those of a meeting have given traits.
+    """Return by run the questions to people about themselves; only those of a meeting have given traits.
 
     Raises:
         UsageError: None of the conversations is a meeting.
@@ -189,8 +189,8 @@ def measure_population(
     """Return the figures of conversations.
 
     Args:
-        name: What the user calls the embedder.
-        answers: By run, what its people answered about themselves, where they were asked (`questionnaires`).
+        name: The user's name for the embedder.
+        answers: By run, its people's answers about themselves, if they were asked (`questionnaires`).
 
     Raises:
         UsageError: None has figures; why is said of the first.

@@ -1,4 +1,4 @@
-"""What `tertulia lab report population` found, as a page with tables and plots, and as JSON."""
+"""The findings of `tertulia lab report population` as a page with tables and plots, and as JSON."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -35,7 +35,7 @@ NAME = "population"
 #: Conversations whose moments are drawn, a line each.
 _DRAWN = 8
 
-#: Where a conversation stands.
+#: The place of a conversation.
 _PLACE = (Column("conversation", "conversation"), Column("case", "case"), Column("setting", "setting"))
 
 #: Figures of a conversation that compare its halves, or its ends with others'.
@@ -46,7 +46,7 @@ _TESTED = ("apart", "pull", "towards", "attribution", "coverage")
 
 
 def population_page(report: PopulationReport) -> Page:
-    """Return the page: conversations, means, differences, plots, and what each figure can't tell."""
+    """Return the page: conversations, means, differences, plots, and the limits of each figure."""
     shown = [metric for metric in (*OF_LINES, *OF_ANSWERS) if any(metric in of for of in report.means.values())]
     of_each: list[Block] = [_conversations(report.measured), _halves(report.measured), _moments(report.measured)]
     sections = [Section("Conversations", of_each)]
@@ -218,7 +218,7 @@ def _point(setting: str, found: CaseMean | None) -> Point:
 
 
 def population_document(report: PopulationReport) -> Document:
-    """Return the figures as JSON; what is not known is null."""
+    """Return the figures as JSON; unknown figures are null."""
     names = dict.fromkeys(metric for of in report.means.values() for metric in of)
     return {
         "schema_version": SCHEMA_VERSION,

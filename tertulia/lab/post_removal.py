@@ -1,11 +1,11 @@
-"""Score the pruned prompts of stored turns again, to see where the attention went (APP Fig. 5a).
+"""Score the pruned prompts of stored turns again, to see the attention after removal (APP Fig. 5a).
 
 Scores are drawn as in a run: responses to the prompt are generated, and the attention that they pay is averaged
 (APP §3.1, Eq. 1). Scores of the full prompt are those of the run if the same model drew them by its attention in that
 turn; else they are drawn, too. Both prompts of a turn are scored over the same layers.
 
 Figures are kept in the store by turn, with the precision in which the model computed. Those that are there, all in one
-precision, are taken; the model is opened where one is missing.
+precision, are taken; the model is opened for a missing one.
 """
 
 import time
@@ -33,7 +33,7 @@ from tertulia.storage.store import SqlStore
 #: Prompts that are put to a model at once.
 BATCH = 10
 
-#: Under what an annotation has its figures.
+#: The key of the figures in an annotation.
 _ANSWER = "figures"
 
 #: A turn: its run and its number.
@@ -47,20 +47,20 @@ async def post_removal_of_runs(
     open_model: Callable[[], LanguageModel],
     show: Callable[[str], None] = lambda _: None,
 ) -> dict[str, PostRemoval]:
-    """Return where attention goes in the prompts of runs, by run: the mean over its turns from a given one on.
+    """Return the attention after removal in the prompts of runs, by run: the mean over its turns from a given one on.
 
-    Fig. 5a has it by the model that spoke. The store keeps what is found, run by run.
+    Fig. 5a has it by the model that spoke. The store keeps the figures, run by run.
 
     Args:
         runs: Each with its first turn that counts.
-        name: What the model is called in the store.
-        open_model: Opens it; called where a figure is missing.
+        name: The model's name in the store.
+        open_model: Opens it; called for a missing figure.
         show: Receives a line for each run that is scored.
 
     Raises:
         NotFoundError: No turn of a run has a prompt.
         AttentionUnavailableError: The model does not show its attention.
-        ModelError: The model failed; what was found before is kept.
+        ModelError: The model failed; earlier figures are kept.
     """
     records = {run.run: run for run, _ in runs}
     prompts = {run.run: _prompts(store, run, first) for run, first in runs}
@@ -107,7 +107,7 @@ def _kept(store: SqlStore, name: str, asked: Mapping[_Turn, str]) -> dict[str, d
 
 @dataclass(frozen=True)
 class _Scoring:
-    """Scores of a prompt's units, and how many tokens were read and written for them: none where a run has them."""
+    """Scores of a prompt's units, and how many tokens were read and written for them: none if a run has them."""
 
     scores: Mapping[str, float]
     read: int = 0
@@ -150,7 +150,7 @@ async def _scored(
 async def _scorings(
     run: RunRecord, turns: Sequence[tuple[TurnRecord, Prompt]], model: LanguageModel
 ) -> list[tuple[_Scoring, _Scoring]]:
-    """Return the scorings of the full and of the pruned prompt of each turn; the same one where nothing was removed."""
+    """Return the scorings of the full and of the pruned prompt of each turn; the same one if nothing was removed."""
     questions = [_question(run, record, prompt, model) for record, prompt in turns]
     full = [_recorded(record, model, question) for (record, _), question in zip(turns, questions, strict=True)]
     asked = [question for question, recorded in zip(questions, full, strict=True) if recorded is None]

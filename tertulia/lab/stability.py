@@ -1,8 +1,8 @@
 """Measure how stable scores and the removal by them are when the scoring responses are drawn again.
 
 Algorithm 1 scores a prompt by a few drawn responses (APP §3.1). Here the responses to stored prompts are drawn again, a
-few times over, and each pair of draws is compared: by the ranks of its scores, and by what each walk removes at several
-λ. Figures are means over the pairs of a prompt, then over prompts, with a bootstrap interval over prompts.
+few times over, and each pair of draws is compared: by the ranks of its scores, and by the removals of each walk at
+several λ. Figures are means over the pairs of a prompt, then over prompts, with a bootstrap interval over prompts.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ Scores = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean over prompts, and its 95 % interval; `None` where a single prompt has none."""
+    """A mean over prompts, and its 95 % interval; `None` if a single prompt has none."""
 
     mean: float
     low: float | None
@@ -58,7 +58,7 @@ class WalkStability:
     Attributes:
         walk: Of `removal_walk`.
         removal_factor: λ.
-        overlap: Jaccard index of what two draws remove: shared units over all that either removes.
+        overlap: Jaccard index of two draws' removals: shared units over all that either removes.
         removed: Removed units over removable ones.
         removed_attention: The share of attention removed, by the scores of the draw that chose the units.
         removed_of_other: The same by the scores of the other draw.
@@ -78,7 +78,7 @@ class WalkStability:
 class Stability:
     """How stable the scores of some prompts are over draws of responses, and the removal by walk and λ.
 
-    The correlation is Spearman's ρ of two draws' scores over the removable units; `None` where all are alike.
+    The correlation is Spearman's ρ of two draws' scores over the removable units; `None` if all are alike.
     """
 
     prompts: int
@@ -167,7 +167,7 @@ def stability_of(samples: Sequence[tuple[Prompt, Sequence[Scores]]], responses: 
 
 
 def _correlation(prompt: Prompt, drawn: Sequence[Scores]) -> float | None:
-    """Return the mean ρ over pairs of draws; `None` where all scores of a draw are alike: there are no ranks then."""
+    """Return the mean ρ over pairs of draws; `None` if all scores of a draw are alike: there are no ranks then."""
     with importing(*SCIPY):
         from scipy.stats import spearmanr
     ids = [unit.id for unit in prompt.units if unit.removable]

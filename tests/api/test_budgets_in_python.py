@@ -36,6 +36,7 @@ def test_a_run_stops_and_goes_on_like_one_that_never_stopped(store: tt.Store) ->
     assert run.diff(whole).is_same
 
 
+@pytest.mark.full
 def test_what_is_awaited_and_what_is_streamed_stops_too(store: tt.Store) -> None:
     async def hold() -> list[tt.Event]:
         with pytest.raises(tt.BudgetError, match="budget of 4 calls"):
@@ -66,6 +67,7 @@ def test_a_fork_has_a_budget_of_its_own(store: tt.Store) -> None:
         parent.fork(at=3, removal_factor=0.9, progress=False, budget=tt.Budget(max_calls=3))
 
 
+@pytest.mark.full
 def test_an_experiment_stops_and_the_same_call_goes_on(store: tt.Store) -> None:
     grid: dict[str, Any] = {"removal_factor": [0, 1], "trials": 2, "rounds": 3, "workers": 1}
     grid |= {"rehearse": True, "store": store, "progress": False}

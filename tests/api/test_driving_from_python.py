@@ -99,6 +99,7 @@ def test_a_loop_that_is_closed_in_mid_run_loses_nothing(caplog: pytest.LogCaptur
 # --- interrupts -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_an_interrupt_stops_a_run_soon_and_it_resumes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -123,6 +124,7 @@ def test_an_interrupt_stops_a_run_soon_and_it_resumes(
     assert shorter.status == "finished"
 
 
+@pytest.mark.full
 def test_a_long_computation_of_the_thread_is_interrupted_in_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interrupting, "_PATIENCE_S", 0.02)
     entered = threading.Event()
@@ -141,6 +143,7 @@ def test_a_long_computation_of_the_thread_is_interrupted_in_the_middle(monkeypat
     assert tt.open_store("tertulia.db").run().status == "interrupted"
 
 
+@pytest.mark.full
 def test_an_interrupt_while_the_thread_is_started_stops_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def start(thread: threading.Thread) -> None:
         threading.Thread.start(thread)
@@ -152,6 +155,7 @@ def test_an_interrupt_while_the_thread_is_started_stops_it(monkeypatch: pytest.M
     assert all(thread.name != "tertulia run" for thread in threading.enumerate())
 
 
+@pytest.mark.full
 def test_an_interrupt_in_the_progress_bar_stops_the_run_though_its_traceback_is_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

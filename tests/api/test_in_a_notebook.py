@@ -1,11 +1,17 @@
 """Runs in a notebook's kernel: inside its event loop, and stopped by its stop button, which is a SIGINT."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest
-from nbclient import NotebookClient
-from nbformat.v4 import new_code_cell, new_notebook
 from support.notebook_kernel import kernel_of_this_python
+from support.on_use import on_use
+
+pytestmark = pytest.mark.full
+
+nbclient = on_use("nbclient")
+v4 = on_use("nbformat.v4")
 
 PREPARE = """
 import os, signal
@@ -44,10 +50,10 @@ def test_the_stop_button_interrupts_a_run_and_a_stream_that_go_on_identically(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernel = kernel_of_this_python(tmp_path, monkeypatch)
-    notebook = new_notebook(cells=[*map(new_code_cell, (PREPARE, RUN, STREAM, HOW_THEY_STAND, GO_ON))])
+    notebook = v4.new_notebook(cells=[*map(v4.new_code_cell, (PREPARE, RUN, STREAM, HOW_THEY_STAND, GO_ON))])
     (work := tmp_path / "work").mkdir()
     resources = {"metadata": {"path": str(work)}}
-    NotebookClient(notebook, kernel_name=kernel, timeout=300, resources=resources, allow_errors=True).execute()
+    nbclient.NotebookClient(notebook, kernel_name=kernel, timeout=300, resources=resources, allow_errors=True).execute()
     _, run, stream, how_they_stand, go_on = ([dict(output) for output in cell.outputs] for cell in notebook.cells)
     assert [output["ename"] for output in run if output["output_type"] == "error"] == ["KeyboardInterrupt"]
     assert any("tertulia.resume(" in output.get("text", "") for output in run)

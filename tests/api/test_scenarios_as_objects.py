@@ -66,6 +66,7 @@ async def test_a_stream_takes_an_object_and_it_goes_on_and_is_forked_without_it(
     assert (fork.status, fork.parent) == ("finished", (stopped.id, 3))
 
 
+@pytest.mark.full
 def test_a_sweep_over_objects_is_that_over_their_files_and_goes_on_from_the_command_line(cli: Cli) -> None:
     options: dict[str, Any] = {"removal_factor": [0, 1], "trials": 2, "rounds": 2, "rehearse": True}
     meeting = a_meeting()

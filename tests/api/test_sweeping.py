@@ -64,6 +64,7 @@ def test_settings_that_are_no_axis_are_what_the_command_is_given(cli: Cli) -> No
     assert experiment.runs[0].parameters.temperature == 0.8
 
 
+@pytest.mark.full
 def test_lists_are_axes_and_what_is_asked_for_again_only_grows() -> None:
     axes: dict[str, Any] = {"settings": {"temperature": [0.7, 1]}, "rounds": 2, "rehearse": True, "workers": 1}
     first = tt.sweep("tidewell:0", removal_factor=[0, 1], trials=1, **axes)
@@ -79,6 +80,7 @@ def test_lists_are_axes_and_what_is_asked_for_again_only_grows() -> None:
     assert tt.sweep("tidewell:0", removal_factor=[0, 1], trials=1, rounds=2, rehearse=True).name != first.name
 
 
+@pytest.mark.full
 def test_trials_go_on_from_a_turn_of_a_run() -> None:
     run = tt.run("tidewell", rounds=3, rehearse=True)
     experiment = tt.sweep(f"{run.id}@2", removal_factor=[0, 1], trials=1, rounds=1)
@@ -90,6 +92,7 @@ def test_trials_go_on_from_a_turn_of_a_run() -> None:
 # --- figures ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("baseline", [None, "λ = 0.5"])
 def test_figures_and_differences_are_those_of_the_command(
     cli: Cli, store: Path, experiment: tt.Experiment, baseline: str | None
@@ -204,6 +207,7 @@ def test_they_show_themselves_as_tables(experiment: tt.Experiment) -> None:
 # --- interrupted and missing ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 async def test_a_cancelled_sweep_goes_on_to_the_same_conversations(monkeypatch: pytest.MonkeyPatch) -> None:
     given: dict[str, Any] = {**SHORT, "removal_factor": [0, 1], "side_by_side": 2}
     whole = await tt.asweep("tidewell:0", store="whole.db", **given)
@@ -229,6 +233,7 @@ async def test_a_cancelled_sweep_goes_on_to_the_same_conversations(monkeypatch: 
     assert conversations("tertulia.db") == conversations("whole.db")
 
 
+@pytest.mark.full
 def test_trials_that_fail_are_a_warning_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     from tertulia.models.rehearsal import RehearsalModel
 

@@ -90,6 +90,7 @@ def test_a_wrong_case_seed_is_refused(cli: Cli, wrong: str) -> None:
     cli("run", "tidewell", "--rehearse", "--set", f"case_seed={wrong}").complains(2, "case_seed", wrong)
 
 
+@pytest.mark.full
 def test_the_days_of_a_town_are_the_same_in_all_trials(cli: Cli, tmp_path: Path) -> None:
     days, feelings = [], []
     for seed in (1, 2):

@@ -10,7 +10,7 @@ from support.ga_builder import RunBuilder, event
 from support.stored import a_case, a_run, write_turns
 
 from tertulia.models.rehearsal import RehearsalEmbedder
-from tertulia.state.records import Memory, Prompt, Turn, TurnRecord, Unit
+from tertulia.state.records import Turn, TurnRecord
 from tertulia.storage.store import SqlStore
 from tertulia.views.measuring.pruned_turns import inconsistency_of_runs, removal_of_runs
 
@@ -124,57 +124,35 @@ def test_the_logged_dialogues_of_a_run_are_a_baseline(cli: Cli, tmp_path: Path) 
 
 # --- sense ----------------------------------------------------------------------------------------------------------
 
-#: Bo has the daughters; it is half past nine in the morning; and who asks for the key is told of the sea.
 LINES = (
-    ("Ana", "My four daughters fear the dentist."),
-    ("Bo", "Good evening. Where did you put the key?"),
-    ("Ana", "The sea is cold."),
-    ("Bo", "Say what you would say next, Ana."),
+    ("Ana", "Where did you put the key?"),
+    ("Bo", "I will tell Ana that it is lost."),
+    ("Ana", "Where did you put the key?"),
+    ("Bo", "In the boat."),
 )
-FAULTS = {"memory": 0.25, "facts": 0.25, "reply": 0.25, "echo": 0.25, "repeats": 0.0, "without_sense": 1.0}
+FAULTS = {"repeats": 0.25, "misnames": 0.25, "without_sense": 0.5}
 
 
 @pytest.fixture
 def told(store: SqlStore) -> SqlStore:
-    """A run of two who remember something, with a line of each fault that only its situation shows."""
-    case = a_case()
-    memory = Memory(id="m1", kind="event", text="Bo has four daughters.", created=case.time, importance=3)
-    fear = Memory(id="m2", kind="event", text="Bo's daughters fear the dentist.", created=case.time, importance=3)
-    partner = case.partner.model_copy(update={"memories": (memory, fear)})
-    store.create_run(a_run("told", status="finished"), case.model_copy(update={"partner": partner}))
+    """A run of two with a line of each fault."""
+    store.create_run(a_run("told", status="finished"), a_case())
     for at, (speaker, text) in enumerate(LINES, start=1):
-        unit = Unit(id="output.text", block="output_instruction", kind="text", text="Say what you would say next.")
-        prompt = store.save_prompt(Prompt(units=(unit,), speaker=speaker, layout="single_message"))
         spoken = Turn(turn=at, round=at, speaker=speaker, text=text, sim_time_s=4.0 * at, ended=False)
-        store.save_turn("told", TurnRecord(turn=spoken, prompt=prompt))
+        store.save_turn("told", TurnRecord(turn=spoken))
     return store
 
 
-def test_each_line_of_a_stored_run_is_read_where_it_was_said(cli: Cli, told: SqlStore) -> None:
+def test_each_line_of_a_run_or_a_file_is_read_where_it_was_said(cli: Cli, told: SqlStore) -> None:
     sense = cli("metrics", "told", *QUICK, "--json").json["sense"]
     assert {name: sense["cases"]["cafe"][name] for name in FAULTS} == FAULTS
-    assert sense["unseen"] is None
-    assert "not looked for" not in cli("metrics", "told", *QUICK).out
-
-
-def test_an_export_with_all_records_says_what_was_found_and_lines_alone_what_could_not_be(
-    cli: Cli, told: SqlStore
-) -> None:
-    stored = cli("metrics", "told", *QUICK, "--json").json["sense"]
     cli("export", "told", "--jsonl", "all.jsonl")
-    assert cli("metrics", "all.jsonl", *QUICK, "--json").json["sense"] == stored
     cli("export", "told", "--format", "dialogues", "--out", "lines.jsonl")
-    sense = cli("metrics", "lines.jsonl", *QUICK, "--json").json["sense"]
-    found = sense["cases"]["cafe"]
-    assert (found["memory"], found["echo"], found["facts"], found["reply"]) == (None, None, 0.0, 0.25)
-    line = "that are lines alone: memory and echo not looked for, facts only against earlier lines (1 of 1)"
-    assert sense["unseen"] == f"sense of dialogues {line}"
-    assert line in " ".join(cli("metrics", "lines.jsonl", *QUICK).out.split())
-    both = cli("metrics", "lines.jsonl", "r1", "tidewell:0", *QUICK, "--json").json["sense"]
-    assert "(1 of 3); without their prompts: echo not looked for (1 of 3)" in both["unseen"]
+    for file in ("all.jsonl", "lines.jsonl"):
+        assert cli("metrics", file, *QUICK, "--json").json["sense"] == sense
 
 
-@pytest.mark.parametrize("spoiled", ['"no list"', '["memory", "malice"]', "null"])
+@pytest.mark.parametrize("spoiled", ['"no list"', '["repeats", "malice"]', "null"])
 def test_an_export_is_believed_no_fault_that_there_is_not(cli: Cli, told: SqlStore, spoiled: str) -> None:
     cli("export", "told", "--jsonl", "all.jsonl")
     records = [json.loads(line) for line in Path("all.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -183,19 +161,7 @@ def test_an_export_is_believed_no_fault_that_there_is_not(cli: Cli, told: SqlSto
             record["line_faults"] = json.loads(spoiled)
     Path("all.jsonl").write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
     found = cli("metrics", "all.jsonl", *QUICK, "--json").json["sense"]["cases"]["cafe"]
-    assert found["memory"] == (1.0 if "malice" in spoiled else None)
-    assert found["lines"] == 4
-
-
-def test_a_logged_line_is_read_against_what_the_log_knows(cli: Cli, tmp_path: Path) -> None:
-    builder = RunBuilder(tmp_path / "log")
-    for name in ("Ana Ash", "Bo Birch"):
-        builder.person(name, event("08:00:00", name, "repairing the church organ" if name[0] == "B" else "reading"))
-    lines = [["Ana Ash", "I repaired the church organ."], ["Bo Birch", "You did not."]]
-    builder.talk("09:00:00", "Ana Ash", "Bo Birch", lines).write()
-    sense = cli("metrics", "ga:log", *QUICK, "--json").json["sense"]
-    assert (sense["mean"]["memory"], sense["mean"]["echo"]) == (0.5, None)
-    assert sense["unseen"] == "sense of dialogues without their prompts: echo not looked for (1 of 1)"
+    assert (found["repeats"], found["lines"]) == (1.0 if "malice" in spoiled else 0.25, 4)
 
 
 class Cutting(RehearsalEmbedder):

@@ -287,6 +287,7 @@ def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
             os.waitpid(driven.pid, 0)
 
 
+@pytest.mark.full
 def test_at_a_terminal_all_lines_of_a_paste_are_one_answer(terminal: Any) -> None:
     at = terminal(*DIALOGUE)
     at.answer("turn 1,", b"Good mornink\x7fg, \x1b[Dall\nof you,\nand so")
@@ -318,6 +319,7 @@ async def test_a_terminal_is_left_as_it_was_though_a_paste_was_under_way(monkeyp
         assert buffers_lines()
 
 
+@pytest.mark.full
 def test_who_leaves_a_terminal_or_is_killed_comes_back_to_the_same_question(terminal: Any) -> None:
     at = terminal(*DIALOGUE)
     for keys in (b"\x04", b"half a line\x03"):

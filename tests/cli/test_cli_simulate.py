@@ -252,7 +252,7 @@ def test_memories_of_the_log_are_not_those_of_its_first_day(cli: Cli) -> None:
     with SqlStore.open("tertulia.db") as store:
         formed = store.file.rows("SELECT count(*) AS n FROM memories WHERE memory LIKE 'day!_%' ESCAPE '!'")[0]["n"]
         people = [resident.persona.name for resident in store.simulations.town(simulation["simulation"]).residents]
-    assert row["memories"] == formed <= row["encounters"] * 6
+    assert row["memories"] == formed <= row["encounters"] * 8
     told = [cli("days", simulation["simulation"], "--agent", name, "--json").json["memories"] for name in people]
     assert sum(map(len, told)) == formed
 

@@ -20,6 +20,8 @@ from tertulia.models.rehearsal import RehearsalModel
 from tertulia.state.errors import ModelError
 from tertulia.storage.store import SqlStore
 
+pytestmark = pytest.mark.full
+
 MEETING = ("run", "team_building", "--rehearse", "--json", "--rounds")
 DIALOGUE = ("run", "tidewell", "--rehearse", "--json", "--rounds")
 LONG_DIALOGUE = ("run", "tidewell", "--json", *ENDLESS[:-1])

@@ -104,6 +104,7 @@ COLUMNS = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("table", "column", "kind"), COLUMNS)
 def test_a_crafted_column_is_shown_harmlessly_or_told(
     whole: Path, tmp_path: Path, table: str, column: str, kind: str

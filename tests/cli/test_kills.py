@@ -31,6 +31,8 @@ from tertulia.state.cognition import Assessment, Finding
 from tertulia.state.records import Reply
 from tertulia.storage.store import SqlStore
 
+pytestmark = pytest.mark.full
+
 RUN = "k3f9"
 
 

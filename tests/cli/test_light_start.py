@@ -12,6 +12,8 @@ from support.protocol_server import Served
 
 from tertulia.models.local.embedder import weights
 
+pytestmark = pytest.mark.full
+
 ROOT = Path(__file__).parents[2]
 
 #: Runs the command line, and prints which of these modules it has loaded.

@@ -111,6 +111,7 @@ def test_a_store_that_somebody_has_open_is_merged_as_it_is(cli: Cli) -> None:
         assert store.runs()[0].label == "late"
 
 
+@pytest.mark.full
 def test_shards_are_put_and_merged_wherever_they_lie(cli: Cli, tmp_path: Path) -> None:
     pytest.importorskip("fsspec")
     places = ("memory://shards", f"file://{tmp_path}/shards", "put/shards")

@@ -12,6 +12,8 @@ import pytest
 
 import tertulia
 
+pytestmark = pytest.mark.full
+
 #: A name, a label and words that no narrow table would have room for.
 LABEL = "a label that is a good deal longer than any column of a table would have room for on a terminal of 80 columns"
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}

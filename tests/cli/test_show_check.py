@@ -13,8 +13,6 @@ from support.tiny import save_tiny
 import tertulia as tt
 from tertulia.state.seat import Answer
 
-pytest.importorskip("httpx2")
-
 
 @pytest.fixture
 def run(cli: Cli, served: Served, without_weights: None) -> str:

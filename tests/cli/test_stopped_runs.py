@@ -117,6 +117,7 @@ TOWN = ("simulate", "tidewell", "--set", "max_turns=3", "--encounters-per-day")
 TOWN_GOES_ON = ("simulate", "--resume", "@last")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("begins", "goes_on", "problem", "code"),
     [
@@ -140,6 +141,7 @@ def test_a_stopped_turn_leaves_no_checkpoint_that_an_undisturbed_run_has_not(
     _leave_the_same(cli, (*begins, *ON_DEMAND, "--rehearse"))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("before", "begins", "turn"),
     [
@@ -165,6 +167,7 @@ def test_nor_does_a_turn_that_is_stopped_again_in_its_first_step(
     _leave_the_same(cli, *before, begins)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("stopped_at", [1, 2])
 def test_nor_does_a_town_that_is_stopped_again_as_an_encounter_begins(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, stopped_at: int
@@ -206,6 +209,7 @@ SWEEP = ("sweep", "tidewell", "--rehearse", "--lambda", "0", "--trials", "1", "-
 PILOT = ("run", "tidewell", "--rehearse", "--rounds", "2", "--diversity", "medium", "--pilot", "3")
 
 
+@pytest.mark.full
 def test_a_lock_that_a_killed_command_has_left_goes_with_the_next(cli: Cli, tmp_path: Path) -> None:
     cli("run", "tidewell", "--rehearse", "--rounds", "1")
     for done, code in (
@@ -257,6 +261,7 @@ program()
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("when", "number"),
     [
@@ -273,6 +278,7 @@ def test_a_command_that_is_stopped_while_it_is_imported_or_ends_says_nothing(
     assert (result.returncode, result.stderr) == (130, "")
 
 
+@pytest.mark.full
 def test_what_nohup_lets_live_is_not_stopped(tmp_path: Path) -> None:
     line = [sys.executable, "-c", f"import signal\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n{SIGNALLED}"]
     arguments = ["typer", str(int(signal.SIGHUP)), "scenarios", "--json"]
@@ -286,6 +292,7 @@ def test_a_prompt_that_does_not_fit(cli: Cli, monkeypatch: pytest.MonkeyPatch) -
     cli("run", "tidewell", "--rounds", "1", "--set", "judge=off").complains(1, "tokens", "memory")
 
 
+@pytest.mark.full
 def test_output_that_can_not_be_written(tmp_path: Path) -> None:
     with open("/dev/full", "w") as full:
         process = start(tmp_path, "runs", "--json", stdout=full)

@@ -8,6 +8,8 @@ from support.commands import Cli
 
 from tertulia.runs.driving import node_checks
 
+pytestmark = pytest.mark.full
+
 PAGE = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 

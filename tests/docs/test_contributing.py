@@ -13,7 +13,6 @@ PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 QUOTED = re.findall(r"`([^`\n]+)`", PAGE)
 
 #: What CI runs once a browser, a database or the page's packages are installed.
-TAKEN_LATER = ("browser", "postgres", "access")
 FOLDERS = ("docs", "tests", "benchmarks", ".ci", "tertulia", "graphs", "nodes", "prompts", "state")
 
 
@@ -69,4 +68,11 @@ def test_every_hook_runs_what_lint_runs() -> None:
         "make types",
     ]
     markers = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"]["ini_options"]
-    assert [marker.partition(":")[0] for marker in markers["markers"]] == ["slow", "gpu", *TAKEN_LATER]
+    assert [marker.partition(":")[0] for marker in markers["markers"]] == [
+        "full",
+        "slow",
+        "gpu",
+        "browser",
+        "postgres",
+        "access",
+    ]

@@ -20,6 +20,8 @@ from support.tiny import tiny_language_model
 
 import tertulia as tt
 
+pytestmark = pytest.mark.full
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 

@@ -9,6 +9,8 @@ from support.tiny import tiny_language_model
 
 import tertulia.attention
 
+pytestmark = pytest.mark.full
+
 PAGE = Path(__file__).parents[2] / "docs" / "langgraph.md"
 
 

@@ -3,17 +3,23 @@
 It runs here with a tiny model instead of its own, which takes a minute.
 """
 
+from __future__ import annotations
+
 import base64
 import json
 import re
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 from support.notebook_kernel import kernel_of_this_python
+from support.on_use import on_use
 from support.tiny import save_tiny
+
+pytestmark = pytest.mark.full
+
+nbclient = on_use("nbclient")
+nbformat = on_use("nbformat")
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOK = ROOT / "docs" / "notebook.ipynb"
@@ -53,7 +59,9 @@ def test_the_notebook_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pytes
     work.mkdir()
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     speak_by(tiny_model(tmp_path / "tiny"), notebook)
-    NotebookClient(notebook, kernel_name=kernel, timeout=600, resources={"metadata": {"path": str(work)}}).execute()
+    nbclient.NotebookClient(
+        notebook, kernel_name=kernel, timeout=600, resources={"metadata": {"path": str(work)}}
+    ).execute()
 
     transcript = shown(notebook, 'run = tt.run("tidewell"')["text/plain"]
     assert re.search(r"run \w{4} \(finished\) · tidewell · Emeka Obiora and Leila Haddad · λ = 0.5", transcript)

@@ -1,15 +1,19 @@
 """The notebooks of docs/notebooks/ are what their sources say, were executed without an error, and run."""
 
+from __future__ import annotations
+
 import json
 import re
 import runpy
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 from support.notebook_kernel import kernel_of_this_python
+from support.on_use import on_use
 from support.tiny import save_tiny
+
+nbformat = on_use("nbformat")
 
 FOLDER = Path(__file__).parents[2] / "docs" / "notebooks"
 SOURCES = sorted((FOLDER / "source").glob("*.py"))
@@ -43,6 +47,7 @@ def test_what_is_committed_is_its_source_executed_without_an_error(source: Path)
             assert not re.search(r"/(tmp|home|root|work|Users)/", json.dumps(output))
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
 def test_it_runs(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,8 @@ import pytest
 
 import tertulia as tt
 
+pytestmark = pytest.mark.full
+
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 
 

@@ -10,6 +10,8 @@ from support.commands import Cli
 from support.examples import problems_of
 from support.protocol_server import Served
 
+pytestmark = pytest.mark.full
+
 FOLDER = Path(__file__).parents[2] / "docs" / "tutorials"
 TUTORIALS = sorted(FOLDER.glob("*.md"))
 

@@ -1,7 +1,7 @@
 """What two agree on in talk becomes an entry of their days: they meet then, know it, and remember it."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -27,28 +27,38 @@ from tertulia.viewer.documents.town import town_page
 from tertulia.views.reading.agreements import counts_in_words, town_agreements
 from tertulia.views.reading.days import days_document
 
-#: What the first of two says, and what the other replies, by the number of lines before it.
-Script = Callable[[int], str]
+Answer = Mapping[str, str | int]
 
 
-class TalkingModel(ScriptedModel):
-    """Says what the script has at that place of a conversation; all else is rehearsed."""
+#: An answer to the question what was agreed on, besides its `by`: the one who asks.
+AT_THE_SLIP = {
+    "agreed": "meeting",
+    "what": "Tomorrow at nine at the slip?",
+    "days": 1,
+    "hour": 9,
+    "minute": 0,
+    "place": "the slip",
+}
+AT_NIGHT = {**AT_THE_SLIP, "hour": 3}
+NOTHING = {**AT_THE_SLIP, "agreed": "none"}
+NO_PLACE = {**AT_THE_SLIP, "what": "One brings the paper over.", "hour": 10, "place": ""}
 
-    def __init__(self, script: Script, fails_at: int | None = None) -> None:
+
+class AgreeingModel(ScriptedModel):
+    """Gives the same answer to each question what was agreed on; all else is rehearsed."""
+
+    def __init__(self, answer: Answer, fails_at: int | None = None) -> None:
         super().__init__(fails_at=fails_at)
-        self._script = script
+        self._answer = answer
 
     def _value(
         self, field: ReplyField, prompt: RenderedPrompt, generator: random.Random, several: bool
     ) -> str | bool | int:
-        if field.kind != "speech":
-            return super()._value(field, prompt, generator, several)
-        said = [unit for unit in prompt.source.units if unit.block == "current_dialogue" and unit.kind == "item"]
-        return self._script(len(said))
-
-
-def at_the_slip(lines_before: int) -> str:
-    return ("Tomorrow at nine at the slip?", "Yes, I'll be there.")[lines_before % 2]
+        if field.name == "by":
+            return field.choices[0]
+        if field.name in self._answer:
+            return self._answer[field.name]
+        return super()._value(field, prompt, generator, several)
 
 
 def a_begun_town(store: SqlStore, days: int = 2, **settings: object) -> Simulation:
@@ -63,15 +73,15 @@ def a_begun_town(store: SqlStore, days: int = 2, **settings: object) -> Simulati
     return begin_simulation(store, plan, ModelAccess())[0]
 
 
-def drive(store: SqlStore, simulation: Simulation, script: Script, fails_at: int | None = None) -> None:
-    engines = Engines(TalkingModel(script, fails_at), {}, RehearsalEmbedder())
+def drive(store: SqlStore, simulation: Simulation, answer: Answer, fails_at: int | None = None) -> None:
+    engines = Engines(AgreeingModel(answer, fails_at), {}, RehearsalEmbedder())
     drive_simulation(store, simulation, engines, lambda event: None)
 
 
-def lived(script: Script, path: Path | str = ":memory:", **settings: object) -> tuple[SqlStore, Simulation]:
+def lived(answer: Answer, path: Path | str = ":memory:", **settings: object) -> tuple[SqlStore, Simulation]:
     store = SqlStore.open(path)
     simulation = a_begun_town(store, **settings)
-    drive(store, simulation, script)
+    drive(store, simulation, answer)
     return store, store.simulations.get(simulation.simulation)
 
 
@@ -80,7 +90,7 @@ def the_agreed(store: SqlStore, simulation: Simulation) -> list[Encounter]:
 
 
 def test_two_who_agree_meet_then_and_there_and_know_it() -> None:
-    store, simulation = lived(at_the_slip)
+    store, simulation = lived(AT_THE_SLIP)
     first = store.simulations.encounters(simulation.simulation)[0]
     (entry,) = store.simulations.diary(simulation.simulation)[first.run]
     assert entry.agreement.people == first.pair
@@ -103,8 +113,9 @@ def test_two_who_agree_meet_then_and_there_and_know_it() -> None:
     assert faults(store) == []
 
 
+@pytest.mark.full
 def test_who_is_drawn_is_the_same_beside_what_is_agreed_on() -> None:
-    store, simulation = lived(at_the_slip)
+    store, simulation = lived(AT_THE_SLIP)
     found = store.simulations.encounters(simulation.simulation)
     town = store.simulations.town(simulation.simulation)
     seed = simulation.parameters["case_seed"]
@@ -112,7 +123,7 @@ def test_who_is_drawn_is_the_same_beside_what_is_agreed_on() -> None:
     drawn = [met for met in found if met.appointment is None]
     assert len(drawn) == 4
     assert len(found) > 4
-    silent, other = lived(lambda before: "The nets are dry.")
+    silent, other = lived(NOTHING)
     quiet = silent.simulations.encounters(other.simulation)
     assert [met.pair for met in drawn] == [met.pair for met in quiet]
     assert [met.number for met in found if met.day == 2] == [*range(1, 1 + sum(met.day == 2 for met in found))]
@@ -120,7 +131,7 @@ def test_who_is_drawn_is_the_same_beside_what_is_agreed_on() -> None:
 
 
 def test_who_sleeps_or_has_agreed_before_can_not_come_and_it_is_said() -> None:
-    store, simulation = lived(lambda before: ("Tomorrow at 3 am at the slip?", "Good.")[before % 2])
+    store, simulation = lived(AT_NIGHT)
     entries = [entry for of_run in store.simulations.diary(simulation.simulation).values() for entry in of_run]
     assert entries
     assert {entry.hindrance for entry in entries} == {"asleep"}
@@ -129,7 +140,7 @@ def test_who_sleeps_or_has_agreed_before_can_not_come_and_it_is_said() -> None:
 
 
 def test_without_a_place_who_proposed_it_comes_over() -> None:
-    store, simulation = lived(lambda before: ("I'll bring you the paper tomorrow at ten.", "Good.")[before % 2])
+    store, simulation = lived(NO_PLACE)
     town = store.simulations.town(simulation.simulation)
     met = the_agreed(store, simulation)[0]
     first = store.simulations.encounters(simulation.simulation)[0]
@@ -140,23 +151,23 @@ def test_without_a_place_who_proposed_it_comes_over() -> None:
 
 
 def test_where_it_is_off_nobody_agrees_on_anything() -> None:
-    store, simulation = lived(at_the_slip, agreements=False)
+    store, simulation = lived(AT_THE_SLIP, agreements=False)
     assert store.simulations.diary(simulation.simulation) == {}
     assert the_agreed(store, simulation) == []
 
 
 def test_what_became_of_agreements_is_told() -> None:
-    store, simulation = lived(at_the_slip)
+    store, simulation = lived(AT_THE_SLIP)
     outcomes = [(found.outcome, found.why) for found in town_agreements(store, simulation)]
     assert outcomes[0] == ("kept", None)
     assert ("not kept", "the last day is over before") in outcomes
     kept = [found.met for found in town_agreements(store, simulation) if found.outcome == "kept"]
     assert kept == [met.run for met in the_agreed(store, simulation)]
     assert "kept" in counts_in_words(town_agreements(store, simulation))
-    asleep, night = lived(lambda before: ("Tomorrow at 3 am at the slip?", "Good.")[before % 2])
+    asleep, night = lived(AT_NIGHT)
     assert all((found.why or "").endswith("sleeps then") for found in town_agreements(asleep, night))
     rows = days_document(simulation, [], town_agreements(store, simulation))["agreements"]
-    assert rows[0]["said_place"] == "slip"
+    assert rows[0]["said_place"] == "the slip"
     assert rows[0]["place"] == "landing stage at Old Slip"
     assert town_page(store, simulation.simulation)["agreements"] == rows
 
@@ -172,7 +183,7 @@ def driven_on(path: Path, fails_at: int | None = None) -> bool:
     """Drive the town in a store of its own connection; return whether it was stopped by the model."""
     with SqlStore.open(path) as store:
         try:
-            drive(store, store.simulations.get("town"), at_the_slip, fails_at)
+            drive(store, store.simulations.get("town"), AT_THE_SLIP, fails_at)
         except ModelError:
             return True
     return False
@@ -190,7 +201,7 @@ def test_stopped_again_and_again_it_is_the_same_town(
         stops += 1
         assert stops < 200
     assert stops > 3
-    assert_same(*lived(at_the_slip), tmp_path / "stopped.db")
+    assert_same(*lived(AT_THE_SLIP), tmp_path / "stopped.db")
 
 
 def test_stopped_once_it_is_stored_it_is_the_same_town(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +218,7 @@ def test_stopped_once_it_is_stored_it_is_the_same_town(tmp_path: Path, monkeypat
 
     monkeypatch.setattr("tertulia.graphs.town.agree", stopping)
     assert [driven_on(tmp_path / "stopped.db") for _ in range(3)] == [True, True, False]
-    assert_same(*lived(at_the_slip), tmp_path / "stopped.db")
+    assert_same(*lived(AT_THE_SLIP), tmp_path / "stopped.db")
 
 
 def assert_same(sound: SqlStore, simulation: Simulation, path: Path) -> None:
@@ -226,7 +237,7 @@ def test_merged_and_forked_it_says_the_same(cli: Cli, monkeypatch: pytest.Monkey
         patched.setattr(SqlStore, "new_run_id", lambda self: "town")
         store.make_file()
         simulation = a_begun_town(store)
-        drive(store, simulation, at_the_slip)
+        drive(store, simulation, AT_THE_SLIP)
         diary, held = store.simulations.diary("town"), store.simulations.encounters("town")
         met = the_agreed(store, simulation)[0]
     assert cli("merge", "a.db", "--into", "b.db").code == 0

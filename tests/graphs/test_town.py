@@ -319,7 +319,7 @@ def test_who_reflects_begins_to_gather_anew(store: SqlStore) -> None:
     for resident in store.simulations.town(simulation.simulation).residents:
         stream = store.simulations.stream(simulation, resident.persona.name)
         gathered, formed = 0.0, [m for m in store.remembered(stream) if m.id.startswith("day_")]
-        by_encounter = groupby(formed, key=lambda memory: memory.id.rpartition("_")[0].removesuffix("_insight"))
+        by_encounter = groupby(formed, key=lambda memory: memory.id.split("_")[:3])
         for _, memories in by_encounter:
             kept, concluded = [], []
             for memory in memories:

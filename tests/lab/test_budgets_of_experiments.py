@@ -41,6 +41,7 @@ def whole(tmp_path: Path) -> tuple[Any, int]:
         return conversations(store), calls_of(store)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("workers", [1, 2])
 def test_all_trials_and_workers_spend_of_one_budget(tmp_path: Path, whole: tuple[Any, int], workers: int) -> None:
     spoken, needed = whole
@@ -68,6 +69,7 @@ def test_the_time_of_workers_is_the_commands(tmp_path: Path, whole: tuple[Any, i
         assert conversations(store) == whole[0]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_experiment_stops_as_a_whole_and_goes_on(tmp_path: Path, workers: int) -> None:
     path, ended, begun = tmp_path / "tertulia.db", list[BaseException](), threading.Event()

@@ -24,7 +24,7 @@ from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.state.records import Case, Turn, TurnRecord
 from tertulia.storage.store import SqlStore
 
-ALL = (*OF_CASES, "recited_lines", "against_kept", "against_removed", "trigrams_within", "trigrams_between")
+ALL = (*OF_CASES, "recited_lines", "trigrams_within", "trigrams_between")
 
 
 @pytest.fixture(scope="module")
@@ -100,33 +100,6 @@ def test_recited_lines_are_those_with_six_words_of_an_item_that_is_left(store: S
         assert found["tidewell:0"].value == share, name
 
 
-def test_a_line_is_against_what_was_kept_or_what_was_removed(store: SqlStore, results: Results) -> None:
-    (run,) = (r for r in results.runs if (r.setting, r.case, r.trial) == ("half", "tidewell:0", 1))
-    record = store.turn_record(run.run.run, 1)
-    prompt = store.prompt(record.prompt or "")
-    chosen = [unit for unit in prompt.units if unit.kind == "item" and unit.block == "memory"]
-    told = {"kept": "The bakery sold ninety loaves of rye bread.", "removed": "The boat needs seven new oars."}
-    units = tuple(unit.model_copy(update={"text": text}) for unit, text in zip(chosen, told.values(), strict=False))
-    known = prompt.model_copy(update={"units": units})
-    said = ["The bakery sold forty loaves of rye bread.", "The boat needs three new oars.", "Good."]
-    copy = run.run.model_copy(update={"run": "against"})
-    store.create_run(copy, store.start(run.run.run))
-    for turn, text in enumerate(said, start=1):
-        line = Turn(turn=turn, round=turn, speaker=prompt.speaker, text=text, sim_time_s=0.0, ended=False)
-        store.save_turn(copy.run, TurnRecord(turn=line, prompt=store.save_prompt(known), removed=(units[1].id,)))
-    trial = replace(run, run=copy, dialogue=[(prompt.speaker, text) for text in said])
-    metrics = [f"against_{field}{at}" for field in told for at in ("", "@0", "@1")]
-    figures = Measuring(store, [trial], None).figures(metrics)["half"]
-    assert {metric: found["tidewell:0"].value for metric, found in figures.items()} == {
-        "against_kept": 1 / 3,
-        "against_kept@0": 1,
-        "against_kept@1": 0,
-        "against_removed": 1 / 3,
-        "against_removed@0": 0,
-        "against_removed@1": 1,
-    }
-
-
 def test_dialogues_of_a_case_are_more_alike_than_those_of_others(store: SqlStore, results: Results) -> None:
     said = {
         ("tidewell:0", 1): ["red boats"],
@@ -188,7 +161,7 @@ def test_what_cannot_be_had_is_none_and_has_a_reason(store: SqlStore, results: R
 
 
 def test_a_report_shows_why_there_is_no_figure(store: SqlStore, results: Results) -> None:
-    metrics = ["dist3", "to_the_point", "against_removed", "recited_lines"]
+    metrics = ["dist3", "to_the_point", "recited_lines"]
     experiment = results.experiment.model_copy(update={"cases": ("tidewell:0",)})
     report = report_of_experiment(experiment, "all", metrics)
     one = replace(results, runs=[run for run in results.runs if run.case == "tidewell:0"])

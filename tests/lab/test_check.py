@@ -6,6 +6,8 @@ import pytest
 
 from tertulia.lab.check import Rate, check_verdicts
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def rates() -> Mapping[str, Rate]:

@@ -1,5 +1,7 @@
 """Whether a pilot shows that λ moves the metric: on pilots of which it is known."""
 
+from __future__ import annotations
+
 import random
 from collections.abc import Callable, Sequence
 from statistics import mean
@@ -7,12 +9,14 @@ from statistics import mean
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import isotonic_regression
-from scipy.stats import binom
+from support.on_use import on_use
 
 from tertulia.lab.experiments.calibration import PilotDialogue, figure_of
 from tertulia.lab.experiments.evidence import Figure, evidence_of, level_of, needing, spread_of_fit
 from tertulia.state.setpoint import Evidence
+
+optimize = on_use("scipy.optimize")
+stats = on_use("scipy.stats")
 
 FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -81,7 +85,7 @@ def evidence_for(speaker: Speaker, seed: int) -> Evidence:
 def test_null_pilots_are_accepted_as_seldom_as_is_said() -> None:
     kinds = (any_length, heavy_repetition, clusters)
     found = [evidence_for(kind, seed) for kind in kinds for seed in range(20)]
-    most = binom.ppf(0.99, len(found), 0.05)  # of so few pilots; 0.05 itself is held to in docs/diversity.md
+    most = stats.binom.ppf(0.99, len(found), 0.05)  # of so few pilots; 0.05 itself is held to in docs/diversity.md
     assert sum(evidence.is_shown for evidence in found) <= most
     assert mean(evidence.p for evidence in found) == pytest.approx(0.5, abs=0.15)  # not by being deaf
 
@@ -132,7 +136,7 @@ def test_however_often_a_pilot_is_enlarged_the_levels_are_five_percent() -> None
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(1, 9)), min_size=2, max_size=6))
 def test_the_statistic_is_the_spread_of_the_isotonic_fit(groups: list[tuple[float, int]]) -> None:
     figures, sizes = zip(*groups, strict=True)
-    fit = isotonic_regression(figures, weights=sizes).x
+    fit = optimize.isotonic_regression(figures, weights=sizes).x
     level = sum(size * figure for figure, size in zip(fit, sizes, strict=True)) / sum(sizes)
     expected = sum(size * (figure - level) ** 2 for figure, size in zip(fit, sizes, strict=True))
     assert spread_of_fit(figures, sizes) == pytest.approx(expected, abs=1e-9)

@@ -98,6 +98,7 @@ def test_processes_hold_the_same_conversations(store: SqlStore, expected: Spoken
     assert {run.run for run in store.runs()} == {event.run for event in events if isinstance(event, RunEnded)}
 
 
+@pytest.mark.full
 def test_a_worker_that_is_killed_costs_nothing(store: SqlStore, tmp_path: Path) -> None:
     notes: list[Event] = []
     deadly = killing_node(tmp_path, once=True)
@@ -111,6 +112,7 @@ def test_a_worker_that_is_killed_costs_nothing(store: SqlStore, tmp_path: Path) 
         assert conversations(store) == conversations(here)
 
 
+@pytest.mark.full
 def test_a_cohort_that_kills_its_workers_fails_and_the_others_go_on(
     store: SqlStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,6 +130,7 @@ def test_a_cohort_that_kills_its_workers_fails_and_the_others_go_on(
     assert sorted(end.status for end in ends if isinstance(end, RunEnded)) == ["failed"] * 2 + ["finished"] * 2
 
 
+@pytest.mark.full
 def test_an_interrupted_experiment_goes_on_in_other_ways(store: SqlStore, expected: Spoken) -> None:
     turns: list[int] = []
 
@@ -147,11 +150,13 @@ def test_an_interrupted_experiment_goes_on_in_other_ways(store: SqlStore, expect
     assert len(store.runs()) == 4
 
 
+@pytest.mark.full
 def test_only_one_command_runs_an_experiment(store: SqlStore) -> None:
     with experiment_lock(store, "grid"), pytest.raises(StorageError, match="experiment 'grid' is being driven"):
         run(store)
 
 
+@pytest.mark.full
 def test_a_damaged_shard_is_set_aside_and_the_rest_goes_on(store: SqlStore, expected: Spoken, tmp_path: Path) -> None:
     folder = ShardFolder.of(store, "grid", tmp_path)
     folder.make()
@@ -165,6 +170,7 @@ def test_a_damaged_shard_is_set_aside_and_the_rest_goes_on(store: SqlStore, expe
     assert conversations(store) == expected
 
 
+@pytest.mark.full
 def test_a_shard_that_can_not_be_read_waits_and_a_lock_without_one_goes(
     store: SqlStore, expected: Spoken, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,6 +214,7 @@ def interrupted_cohort(store: SqlStore) -> list[str]:
     return [record.run for record in reversed(store.runs()) if record.turns and record.status == "interrupted"]
 
 
+@pytest.mark.full
 def test_a_cohort_whose_shard_was_refused_is_not_driven_again(store: SqlStore, expected: Spoken) -> None:
     begun = interrupted_cohort(store)
     folder = ShardFolder.of(store, "grid", Path())
@@ -254,6 +261,7 @@ class Talkers:
         pass
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("unable", [1, 2])
 def test_who_can_not_open_a_model_is_not_hired_again(store: SqlStore, tmp_path: Path, unable: int) -> None:
     notes: list[str] = []
@@ -275,6 +283,7 @@ def test_who_can_not_open_a_model_is_not_hired_again(store: SqlStore, tmp_path: 
     assert crew.hired == 2
 
 
+@pytest.mark.full
 def test_a_setting_that_can_not_be_run_stops_everything(store: SqlStore) -> None:
     with pytest.raises(UsageError, match="setting 'Half'"):
         run(store, settings={"Full": {"lambda": 0.0}, "Half": {"layout": "chat_turns", "block_order": "cempb"}})
@@ -291,6 +300,7 @@ def test_places_that_are_none(cli: Cli) -> None:
     cli(*command, "--shards", "s3://bucket/x").complains(2, "s3://bucket/x", "need a folder")
 
 
+@pytest.mark.full
 def test_a_command_that_is_stopped_is_gone_on_with(cli: Cli, tmp_path: Path) -> None:
     """Killed, asked to end, and then left alone, one after the other."""
     out, err = tmp_path / "out.txt", tmp_path / "err.txt"

@@ -9,6 +9,8 @@ from support.exports_read import read_by
 
 from tertulia.lab.exports.dataset import COLUMNS
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Rehearsed:

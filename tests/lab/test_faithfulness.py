@@ -1,5 +1,7 @@
 """`lab faithfulness` on a tiny model, and on one in which it is planted what a line depends on."""
 
+from __future__ import annotations
+
 import asyncio
 import csv
 import json
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 from support.commands import Cli
 from support.experiment_case import drive_here
+from support.on_use import on_use
 from support.tiny import save_tiny
 
 from tertulia.lab.annotations.ablations import AblatedLine, AblationFigures
@@ -26,16 +29,15 @@ from tertulia.lab.faithfulness import (
 )
 from tertulia.metrics import faithfulness as figures_module
 from tertulia.models.loading import open_model, rehearsal_of
-from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.nodes.utterance.generate import utterance_request
 from tertulia.prompts.remove import remove_units
 from tertulia.state.errors import ModelError, NotFoundError, SettingError, UsageError
-from tertulia.state.language_model import RenderedPrompt
-from tertulia.state.questions import Answer, Likelihood, Question
-from tertulia.state.randomness import keyed_generator
 from tertulia.storage.parts.annotations import Annotations
 from tertulia.storage.store import SqlStore
+
+altered_models = on_use("support.altered_models")
+causal = on_use("tertulia.models.local.causal")
 
 CASE = """
 name: the quay
@@ -55,9 +57,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def model(folder: str) -> CausalLanguageModel:
+def model(folder: str) -> causal.CausalLanguageModel:
     opened = open_model(folder, precision="float32", cache=Path(folder))
-    assert isinstance(opened, CausalLanguageModel)
+    assert isinstance(opened, causal.CausalLanguageModel)
     return opened
 
 
@@ -86,48 +88,11 @@ def store(driven: Path, tmp_path: Path) -> Iterator[SqlStore]:
         yield opened
 
 
-class Planted(CausalLanguageModel):
-    """A model in which a line's log-probability is the sum of the effects of the units that its prompt has.
-
-    `heads` is the attention of two layers' two heads, of which only the last head of the second says the effect.
-    """
-
-    def __init__(self, model: CausalLanguageModel) -> None:
-        self.__dict__.update(model.__dict__)
-        self.asked = 0
-        self.stops_after: int | None = None
-
-    @staticmethod
-    def effects(prompt: RenderedPrompt) -> dict[str, float]:
-        """Return the effect of each unit, which may be below 0; texts have none."""
-        assert prompt.source is not None
-        drawn = {
-            unit.id: keyed_generator(7, agent=unit.text, node="effect").gauss(0, 1) for unit in prompt.source.units
-        }
-        return {unit.id: drawn[unit.id] * unit.removable for unit in prompt.source.units}
-
-    async def answer_batch(self, questions: Sequence[Question]) -> list[Answer]:
-        if self.stops_after is not None and self.asked + len(questions) > self.stops_after:
-            raise KeyboardInterrupt
-        self.asked += len(questions)
-        prompts = [question.prompt for question in questions if isinstance(question, Likelihood)]
-        assert len(prompts) == len(questions)
-        return [sum(self.effects(prompt).values()) - 10 for prompt in prompts]
-
-    async def head_attention(
-        self, prompt: RenderedPrompt, response: Sequence[int], span: tuple[int, int]
-    ) -> dict[str, list[list[float]]]:
-        def noise(unit: str, row: int) -> float:
-            return keyed_generator(8, agent=f"{unit} {len(prompt.input_ids)}", node="noise", row=row).random()
-
-        return {
-            unit: [[noise(unit, 0), noise(unit, 1)], [noise(unit, 2), effect]]
-            for unit, effect in self.effects(prompt).items()
-        }
-
-
 def measured(
-    store: SqlStore, model: CausalLanguageModel, lines: Sequence[AblatedLine] | None = None, ablations: int = ABLATIONS
+    store: SqlStore,
+    model: causal.CausalLanguageModel,
+    lines: Sequence[AblatedLine] | None = None,
+    ablations: int = ABLATIONS,
 ) -> Faithfulness:
     chosen = lines or chosen_lines(store, ["quays"], None, 2 * SOURCES)
     figures = AblationFigures(store, chosen[0].record.model, lambda: (model, RehearsalEmbedder()))
@@ -139,9 +104,9 @@ def means(found: Faithfulness, measure: str = "lds") -> Mapping[str, float]:
 
 
 def test_planted_effects_are_told_by_who_measures_them_and_not_by_chance(
-    store: SqlStore, model: CausalLanguageModel
+    store: SqlStore, model: causal.CausalLanguageModel
 ) -> None:
-    found = measured(store, Planted(model))
+    found = measured(store, altered_models.Planted(model))
     assert [*found.scorers] == [*SCORERS]
     lds, drops = means(found), means(found, "drop1")
     assert lds["leave_one_out"] > 0.95, "near 1"
@@ -160,7 +125,7 @@ def test_planted_effects_are_told_by_who_measures_them_and_not_by_chance(
 
 
 def test_at2_scores_a_source_by_weights_without_it(
-    store: SqlStore, model: CausalLanguageModel, monkeypatch: pytest.MonkeyPatch
+    store: SqlStore, model: causal.CausalLanguageModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[tuple[str, tuple[str, ...]]] = []
 
@@ -170,20 +135,20 @@ def test_at2_scores_a_source_by_weights_without_it(
         return learned
 
     monkeypatch.setattr("tertulia.lab.faithfulness.learn_elsewhere", watched)
-    found = measured(store, Planted(model))
+    found = measured(store, altered_models.Planted(model))
     assert {source for source, _ in seen} == {each.source for each in found.lines}
     assert len(seen) == SOURCES
     assert all(source not in used and len(used) == SOURCES - 1 for source, used in seen)
 
 
-def test_of_one_source_at2_is_left_out_in_words(store: SqlStore, model: CausalLanguageModel) -> None:
+def test_of_one_source_at2_is_left_out_in_words(store: SqlStore, model: causal.CausalLanguageModel) -> None:
     lines = chosen_lines(store, ["quays"], None, 2 * SOURCES)
-    found = measured(store, Planted(model), [line for line in lines if line.case == lines[0].case])
+    found = measured(store, altered_models.Planted(model), [line for line in lines if line.case == lines[0].case])
     assert "at2" not in found.scorers
     assert "the lines are all from one" in found.notes[0]
 
 
-def test_values_and_scores_are_those_of_the_model(store: SqlStore, model: CausalLanguageModel) -> None:
+def test_values_and_scores_are_those_of_the_model(store: SqlStore, model: causal.CausalLanguageModel) -> None:
     lines = chosen_lines(store, ["quays"], "Pruned", 2 * SOURCES)
     line = next(line for line in lines if line.line.removed)
     assert not {*line.units} & {*line.line.removed}
@@ -207,16 +172,16 @@ def test_values_and_scores_are_those_of_the_model(store: SqlStore, model: Causal
 
 
 def test_an_interrupted_measurement_goes_on_with_the_same_digits(
-    store: SqlStore, driven: Path, model: CausalLanguageModel, tmp_path: Path
+    store: SqlStore, driven: Path, model: causal.CausalLanguageModel, tmp_path: Path
 ) -> None:
     lines = chosen_lines(store, ["quays"], None, 6)
     whole = measured(store, model, lines, 8)
     copy = tmp_path / "again.db"
     copy.write_bytes(driven.read_bytes())
     with SqlStore.open(copy, create=False) as again:
-        stopping = Planted(model)
+        stopping = altered_models.Planted(model)
         for after in (8, 30, 55):
-            stopping = Stopping(model, after)
+            stopping = altered_models.Stopping(model, after)
             with pytest.raises(KeyboardInterrupt):
                 measured(again, stopping, lines, 8)
         assert stopping.asked, "what was measured before is not measured again"
@@ -231,20 +196,6 @@ def test_an_interrupted_measurement_goes_on_with_the_same_digits(
     assert {each.model for each in kept} == {f"{lines[0].record.model} in float32"}
 
 
-class Stopping(CausalLanguageModel):
-    """A model that is interrupted after so many ablations."""
-
-    def __init__(self, model: CausalLanguageModel, after: int) -> None:
-        self.__dict__.update(model.__dict__)
-        self.asked, self._after = 0, after
-
-    async def answer_batch(self, questions: Sequence[Question]) -> list[Answer]:
-        if self.asked + len(questions) > self._after:
-            raise KeyboardInterrupt
-        self.asked += len(questions)
-        return await super().answer_batch(questions)
-
-
 def test_lines_are_drawn_evenly_over_sources(store: SqlStore) -> None:
     lines = chosen_lines(store, ["quays"], None, SOURCES + 2)
     counts = [sum(line.case == case for line in lines) for case in {line.case for line in lines}]
@@ -257,7 +208,7 @@ def test_lines_are_drawn_evenly_over_sources(store: SqlStore) -> None:
     assert len(of_run) == 2
 
 
-def test_bad_input_is_told_in_a_sentence(store: SqlStore, model: CausalLanguageModel, tmp_path: Path) -> None:
+def test_bad_input_is_told_in_a_sentence(store: SqlStore, model: causal.CausalLanguageModel, tmp_path: Path) -> None:
     with pytest.raises(SettingError, match=r"--scorers=atention: there is no such scorer \(did you mean 'attention'"):
         read_scorers(["length,atention"])
     assert read_scorers(["attention"]) == ("attention", "length", "random")

@@ -1,15 +1,17 @@
 """Learned weights of heads: fitted, kept by their model, found again, and refused where they belong to another."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from support.on_use import on_use
 from support.tiny import save_tiny
 
 from tertulia.lab import fitting
 from tertulia.lab.fitting import FitPlan, fit_head_weights
-from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.models.local.head_weights import (
     find_head_weights,
     keep_head_weights,
@@ -21,6 +23,8 @@ from tertulia.runs.access.engines import ModelAccess
 from tertulia.state.errors import ModelError, NotFoundError, UsageError
 from tertulia.state.head_weights import HeadWeights
 from tertulia.state.parameters import Parameters
+
+causal = on_use("tertulia.models.local.causal")
 
 WEIGHTS = HeadWeights(model="tiny", fingerprint="a" * 16, weights=[[0.0, 1.5], [0.25, 0.0]], floor=0.02)
 
@@ -55,7 +59,7 @@ def test_a_fit_is_kept_goes_on_where_it_was_and_is_found_by_its_model(
     plan = FitPlan(tiny, cases, lines=6, ablations=8, rounds=2)
     access = ModelAccess(tmp_path / "cache")
     read: list[int] = []
-    answer = CausalLanguageModel.answer_batch
+    answer = causal.CausalLanguageModel.answer_batch
 
     async def counted(self: Any, questions: Any) -> Any:
         read.append(len(questions))
@@ -63,7 +67,7 @@ def test_a_fit_is_kept_goes_on_where_it_was_and_is_found_by_its_model(
             raise KeyboardInterrupt
         return await answer(self, questions)
 
-    monkeypatch.setattr(CausalLanguageModel, "answer_batch", counted)
+    monkeypatch.setattr(causal.CausalLanguageModel, "answer_batch", counted)
     with pytest.raises(KeyboardInterrupt):
         fit_head_weights(plan, access)
     fit = fit_head_weights(plan, access)
@@ -97,7 +101,7 @@ def test_cases_of_one_source_and_models_without_heads_are_refused_before_anythin
 def test_where_nothing_moves_the_lines_nothing_is_learned(
     tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(CausalLanguageModel, "_likelihoods", lambda self, questions: [-1.0] * len(questions))
+    monkeypatch.setattr(causal.CausalLanguageModel, "_likelihoods", lambda self, questions: [-1.0] * len(questions))
     cases = tuple(a_scenario(tmp_path, name) for name in ("quay", "mill"))
     with pytest.raises(ModelError, match="nothing can be learned from them; name other cases"):
         fit_head_weights(FitPlan(tiny, cases, lines=4, ablations=8, rounds=2), ModelAccess(tmp_path / "cache"))

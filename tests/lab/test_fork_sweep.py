@@ -1,5 +1,7 @@
 """`sweep RUN@TURN`: trials that go on from a turn of a run, with common seeds, and the effects paired by them."""
 
+from __future__ import annotations
+
 import json
 import shutil
 import signal
@@ -13,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scipy.stats import ttest_rel
 from support.commands import Cli
 from support.experiment_case import drive_here
 from support.forked import Forked
+from support.on_use import on_use
 
 from tertulia.lab.experiments.experiment import Experiment, checked
 from tertulia.lab.experiments.fork_effects import effects_after
@@ -26,6 +28,8 @@ from tertulia.metrics.diversity import distinct_n, words
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.state.questions import Answer, Question
 from tertulia.storage.store import SqlStore
+
+stats = on_use("scipy.stats")
 
 #: A conversation of five turns that nobody ends before.
 RUN = ("run", "tidewell", "--rehearse", "--lambda", "0.5", "--rounds", "5", "--seed", "7", "--set", "ending=off")
@@ -74,6 +78,7 @@ def test_a_trial_says_what_the_same_fork_says_and_at_its_own_lambda_what_the_run
     assert lines_by_seed(document, "λ = 1")[8] != forked
 
 
+@pytest.mark.full
 def test_the_same_lambda_twice_says_the_same(cli: Cli, parent: str) -> None:
     settings: dict[str, Any] = {name: {"removal_factor": 0.5} for name in ("here", "there")}
     with SqlStore.open("tertulia.db") as store:
@@ -97,7 +102,7 @@ def test_effects_are_of_the_new_lines_paired_by_seed(cli: Cli, parent: str) -> N
     effects = document["branches"][1]["effects"]
     assert {*effects} == {"words_per_line", "dist3", "equal_lines"}
     means = [[sum(len(words(text)) for text in said) / 3 for said in lines.values()] for lines in (none, full)]
-    expected = ttest_rel(*means)
+    expected = stats.ttest_rel(*means)
     interval = expected.confidence_interval(0.95)
     assert effects["words_per_line"]["value"] == pytest.approx(sum(means[0]) / 5)
     assert effects["words_per_line"]["difference"] == pytest.approx((sum(means[0]) - sum(means[1])) / 5)
@@ -112,7 +117,7 @@ def test_effects_are_of_the_new_lines_paired_by_seed(cli: Cli, parent: str) -> N
     assert effects["dist3"]["difference"] == pytest.approx(dist3(none) - dist3(full))
     assert effects["dist3"]["seeds"] == 5
     pseudo = [[5 * dist3(lines) - 4 * dist3(lines, seed) for seed in lines] for lines in (none, full)]
-    by_jackknife = ttest_rel(*pseudo).confidence_interval(0.95)
+    by_jackknife = stats.ttest_rel(*pseudo).confidence_interval(0.95)
     width = effects["dist3"]["ci_high"] - effects["dist3"]["ci_low"]
     assert width == pytest.approx(by_jackknife.high - by_jackknife.low)
     equal = [sum(a == b for a, b in zip(none[seed], full[seed], strict=True)) / 3 for seed in full]
@@ -149,6 +154,7 @@ class Stopped(RehearsalModel):
         return await super().answer_batch(questions)
 
 
+@pytest.mark.full
 def test_interrupted_it_names_the_run_and_the_same_command_runs_what_is_missing(
     cli: Cli, parent: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,6 +175,7 @@ def test_interrupted_it_names_the_run_and_the_same_command_runs_what_is_missing(
     assert cli("sweep", f"{parent}@3", *SWEEP[:2], "--trials", "4", *SWEEP[4:], "--json").json["new"] == 3
 
 
+@pytest.mark.full
 def test_killed_it_goes_on_to_the_same_lines(cli: Cli, parent: str, tmp_path: Path) -> None:
     shutil.copy("tertulia.db", "whole.db")
     command = ["sweep", f"{parent}@3", *SWEEP, "--side-by-side", "2", "--json", "--store"]
@@ -226,6 +233,7 @@ def test_other_settings_than_lambda_and_meetings(cli: Cli) -> None:
     assert (stored["parameters"]["temperature"], len(stored["turns"])) == (0.3, 6)
 
 
+@pytest.mark.full
 def test_workers_say_the_same(cli: Cli, parent: str) -> None:
     """They have stores of their own, which get the run from whose turn the trials go on."""
     shutil.copy("tertulia.db", "whole.db")

@@ -148,8 +148,9 @@ def test_tables_leave_unknown_figures_empty(store: SqlStore) -> None:
 
 
 def test_how_much_makes_no_sense_or_is_said_again_stands_beside_dist_n(cli: Cli, store: SqlStore) -> None:
-    asked = EXCHANGES[0]._replace(question="How many people does the pot need?", answer="The sea looks cold.")
-    again = EXCHANGES[2]._replace(plan="I choose the pot!", answer="The sea looks cold.")
+    same = "How many people does the pot need?"
+    asked = EXCHANGES[0]._replace(question=same, answer=same)
+    again = EXCHANGES[2]._replace(plan="I choose the pot!", answer=same)
     write_album_run(store, an_album_run("cccc", "high"), (asked, EXCHANGES[1], again))
     document = cli("lab", "report", "album", "aaaa", "cccc", "--json").json
     for call, without_sense, repeated in (("plan", 0, 1 / 3), ("question", 0, 0), ("answer", 1 / 3, 1 / 3)):

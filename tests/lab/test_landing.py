@@ -20,6 +20,8 @@ from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.state.records import Prompt, Unit
 from tertulia.storage.store import SqlStore
 
+pytestmark = pytest.mark.full
+
 TASK = CalibrationTask("tidewell", {"max_turns": 2}, REHEARSAL, pilot=Pilot(3, 2, (0.0, 1.0)))
 
 

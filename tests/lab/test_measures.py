@@ -88,7 +88,7 @@ def test_every_figure_of_words_and_vectors_is_that_of_its_own_function(store: Sq
 
 def test_sense_is_that_of_every_line_where_it_was_said_and_equal_lines_count(store: SqlStore) -> None:
     said = {
-        "A": ["Good evening, Bo.", "Where is the key?", "The sea is cold.", "The sea is cold!"],
+        "A": ["I will tell Bo of it.", "Where is the key?", "The sea is cold.", "The sea is cold!"],
         "B": ["I am here.", "Where is the key?", "Under the mat.", "I see it there."],
     }
     trials = []
@@ -109,10 +109,10 @@ def test_sense_is_that_of_every_line_where_it_was_said_and_equal_lines_count(sto
     }
     assert found == {
         "A": {
-            "without_sense": (1 + 3) / 6,  # the evening, twice; what leaves the question; what is said again
+            "without_sense": (1 + 2) / 6,  # the partner's name, twice; a line that is said again
             "repeated_lines": (0 + 1 / 4) / 2,
             "without_sense@0": 1.0,
-            "without_sense@2": 1.0,
+            "without_sense@2": 0.0,
             "repeated_lines@3": 1.0,
         },
         "B": dict.fromkeys(metrics, 0.0),

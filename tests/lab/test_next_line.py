@@ -1,15 +1,15 @@
 """What was expected of the next line: entropy, and KL(full ‖ pruned) of the opening prompts, from stored runs."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
 import pytest
-import torch
 from support.experiment_case import drive_here, rehearsed
+from support.on_use import on_use
 from support.tiny import save_tiny
-from torch import Tensor
-from transformers import AutoModelForCausalLM, PreTrainedModel
 
 from tertulia.lab.annotations.next_line import spoken_lines
 from tertulia.lab.experiments.experiment import Experiment, checked
@@ -20,7 +20,6 @@ from tertulia.lab.reports.report import Findings, report_of_experiment
 from tertulia.lab.reports.report_making import Measurers, make_report
 from tertulia.lab.reports.report_page import report_page
 from tertulia.models.loading import open_model, rehearsal_of
-from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.nodes.utterance.generate import utterance_request
 from tertulia.prompts.remove import remove_units
@@ -30,6 +29,10 @@ from tertulia.state.questions import TokenFigures
 from tertulia.state.records import ParticipantModel, RunRecord
 from tertulia.storage.parts.annotations import Annotations
 from tertulia.storage.store import SqlStore
+
+causal = on_use("tertulia.models.local.causal")
+torch = on_use("torch")
+transformers = on_use("transformers")
 
 CASE = """
 name: the quay
@@ -62,9 +65,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def model(folder: str) -> CausalLanguageModel:
+def model(folder: str) -> causal.CausalLanguageModel:
     opened = open_model(folder, precision="float32", cache=Path(folder))
-    assert isinstance(opened, CausalLanguageModel)
+    assert isinstance(opened, causal.CausalLanguageModel)
     return opened
 
 
@@ -96,7 +99,7 @@ def made(
 
 
 @pytest.fixture(scope="module")
-def found(store: SqlStore, results: Results, model: CausalLanguageModel) -> Findings:
+def found(store: SqlStore, results: Results, model: causal.CausalLanguageModel) -> Findings:
     return made(store, results, lambda: model)
 
 
@@ -120,7 +123,7 @@ def line_of(store: SqlStore, run: RunRecord, turn: int) -> tuple[list[int], int]
     return list(reply.tokens[:past_last]), first
 
 
-def logs_of(whole: PreTrainedModel, prompt: list[int], line: tuple[list[int], int]) -> Tensor:
+def logs_of(whole: transformers.PreTrainedModel, prompt: list[int], line: tuple[list[int], int]) -> torch.Tensor:
     """Return the log-probabilities at the tokens of a text, from one reading by the model of transformers alone."""
     tokens, first = line
     with torch.inference_mode():
@@ -129,9 +132,9 @@ def logs_of(whole: PreTrainedModel, prompt: list[int], line: tuple[list[int], in
 
 
 def test_a_report_has_the_figures_of_a_direct_computation(
-    store: SqlStore, results: Results, found: Findings, model: CausalLanguageModel, folder: str
+    store: SqlStore, results: Results, found: Findings, model: causal.CausalLanguageModel, folder: str
 ) -> None:
-    whole = AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32)
+    whole = transformers.AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32)
     runs = {(trial.setting, trial.trial): trial.run for trial in results.runs}
     for setting in ("Full", "Half"):
         entropies: dict[int, list[float]] = {1: [], 2: []}
@@ -168,7 +171,7 @@ def test_the_baseline_has_no_divergence_a_setting_with_its_prompt_has_0_and_late
 
 
 def test_what_was_measured_is_kept_and_not_measured_again(
-    store: SqlStore, results: Results, found: Findings, model: CausalLanguageModel
+    store: SqlStore, results: Results, found: Findings, model: causal.CausalLanguageModel
 ) -> None:
     assert made(store, results, refuses).figures == found.figures
     other = made(store, results, lambda: model, "RMm")
@@ -183,7 +186,11 @@ def test_what_was_measured_is_kept_and_not_measured_again(
 
 
 def test_equal_prompts_are_read_once_with_all_lines_behind_them(
-    store: SqlStore, results: Results, found: Findings, model: CausalLanguageModel, monkeypatch: pytest.MonkeyPatch
+    store: SqlStore,
+    results: Results,
+    found: Findings,
+    model: causal.CausalLanguageModel,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[tuple[RenderedPrompt, RenderedPrompt | None, int]] = []
 

@@ -24,7 +24,9 @@ from tertulia.metrics.published import TEAM_BUILDING
 from tertulia.state.errors import NotFoundError
 from tertulia.state.parameters import Parameters
 
-BOTH = [(name, quick) for name in REPORTS for quick in (True, False)]
+BOTH = [
+    pytest.param(name, quick, marks=[] if quick else pytest.mark.full) for name in REPORTS for quick in (True, False)
+]
 
 
 def needs(ordering: Ordering) -> set[tuple[str, str]]:

@@ -27,6 +27,8 @@ from tertulia.state.budget import Budget
 from tertulia.state.errors import BudgetError, ModelError
 from tertulia.storage.store import SqlStore
 
+pytestmark = pytest.mark.full
+
 #: Of each node: few objects, and no work but one worker.
 _OPTIONS: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80_000_000}
 

@@ -1,5 +1,7 @@
 """Teaching a model: what is learned of a scene, what dropout takes, and a training that a kill does not change."""
 
+from __future__ import annotations
+
 import json
 import random
 import shutil
@@ -7,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from safetensors.torch import load_file
 from support.commands import Cli
+from support.on_use import on_use
 from support.tiny import save_tiny
 
 from benchmarks.tiny_tokenizer import tiny_tokenizer
@@ -23,6 +24,9 @@ from tertulia.prompts.ending import assemble_ending
 from tertulia.state.errors import ModelError, TertuliaError
 from tertulia.state.language_model import Activity, ignore_activity
 from tertulia.worlds.scenes import read_scenes
+
+safetensors = on_use("safetensors.torch")
+torch = on_use("torch")
 
 TWO = {
     "time": "2024-05-01 10:00",
@@ -292,7 +296,7 @@ def test_a_training_killed_twice_ends_as_an_undisturbed_one(
     teach(plan(base, tmp_path / "killed"), found, cache=tmp_path, report=lambda activity: seen.append(activity.text))
     steps = [text.split()[1] for text in seen if text.startswith("step")]
     assert len(steps) < 3 * max(map(int, steps)), "it went on, and did not begin anew each time"
-    one, other = (load_file(folder / WEIGHTS) for folder in (undisturbed, tmp_path / "killed"))
+    one, other = (safetensors.load_file(folder / WEIGHTS) for folder in (undisturbed, tmp_path / "killed"))
     for name, tensor in one.items():
         torch.testing.assert_close(other[name], tensor, rtol=0, atol=1e-5)
 
@@ -300,9 +304,9 @@ def test_a_training_killed_twice_ends_as_an_undisturbed_one(
 def test_a_checkpoint_of_other_data_is_not_gone_on_from(base: Path, undisturbed: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(undisturbed, tmp_path / "voice"))
     many = lessons_of_sources([scenes_of_many(tmp_path)], None, None)
-    before = load_file(folder / WEIGHTS)
+    before = safetensors.load_file(folder / WEIGHTS)
     teach(plan(base, folder), many[:5], cache=tmp_path, report=ignore_activity)
-    after = load_file(folder / WEIGHTS)
+    after = safetensors.load_file(folder / WEIGHTS)
     assert any(not torch.equal(before[name], after[name]) for name in before)
 
 

@@ -1,11 +1,13 @@
 """Verdicts on published orderings: what is reproduced, what is not, and what nobody can say yet."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import t, ttest_1samp
+from support.on_use import on_use
 
 from tertulia.lab.reports.papers import (
     Claim,
@@ -21,6 +23,8 @@ from tertulia.lab.reports.papers import (
 )
 from tertulia.lab.reports.verdicts import Verdict, tally, verdict, verdicts
 from tertulia.metrics.statistics import CaseFigure, Sample
+
+stats = on_use("scipy.stats")
 
 
 def sample(values: Sequence[float], noise: float = 0.0) -> Sample:
@@ -161,6 +165,7 @@ def test_a_curve_is_compared_with_another_at_equal_positions() -> None:
     assert verdict(ordering(turned), measured).outcome == "not reproduced"
 
 
+@pytest.mark.full
 def test_noise_is_reproduced_no_more_often_than_claimed() -> None:
     rng = np.random.default_rng(6)
     claim = ordering(difference("a", "b"))
@@ -240,7 +245,7 @@ def test_an_effect_that_is_shown_to_be_smaller_than_published_is_bounded() -> No
     assert found.outcome == "bounded"
     assert found.bound is not None
     assert 0 < found.bound < 0.1
-    assert found.bound == pytest.approx(np.mean(by) + t.ppf(0.95, 7) * np.std(by, ddof=1) / 8**0.5)
+    assert found.bound == pytest.approx(np.mean(by) + stats.t.ppf(0.95, 7) * np.std(by, ddof=1) / 8**0.5)
     wide = verdict(claim, figures(Full=FULL, RMm=shifted([12 * each for each in by])))
     assert wide.outcome == "undecided"
 
@@ -304,5 +309,5 @@ def test_nothing_in_a_verdict_is_drawn() -> None:
     first, second = (verdict(ordering(difference("RMm", "Full")), figures(Full=FULL, RMm=shifted(UP))) for _ in "ab")
     assert first == second
     assert first.found is not None
-    assert first.found.p == pytest.approx(float(ttest_1samp(UP, 0.0).pvalue))
+    assert first.found.p == pytest.approx(float(stats.ttest_1samp(UP, 0.0).pvalue))
     assert np.random.get_state()[1].tolist() == state  # type: ignore[union-attr]

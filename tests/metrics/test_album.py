@@ -1,5 +1,7 @@
 """The figures of album chats, each computed by hand."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from itertools import combinations
 from math import comb, sqrt
@@ -8,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import t
+from support.on_use import on_use
 
 from tertulia.metrics.album import (
     FIGURES,
@@ -23,6 +25,8 @@ from tertulia.metrics.album import (
     vectors_of,
 )
 from tertulia.metrics.diversity import distinct_n, mean_pairwise_cosine
+
+stats = on_use("scipy.stats")
 
 
 def exchange(
@@ -192,7 +196,7 @@ def test_an_interval_of_a_mean_is_that_of_student_over_agents() -> None:
     lengths = [1, 2, 4, 7]
     chat = [exchange(at, answerer=f"B{at}", answer=" ".join(["so"] * length)) for at, length in enumerate(lengths)]
     found = estimate("len", figures_of(chat)["answer"]["len"])
-    half = float(t.ppf(0.975, 3)) * float(np.std(lengths, ddof=1)) / sqrt(4)
+    half = float(stats.t.ppf(0.975, 3)) * float(np.std(lengths, ddof=1)) / sqrt(4)
     assert found.value == 3.5
     assert found.ci_high == pytest.approx(3.5 + half)
     assert found.ci_low == max(0.0, 3.5 - half)
@@ -212,13 +216,13 @@ def test_a_difference_is_paired_where_the_same_agents_took_part() -> None:
     low = Measured(2.0, 3, {"Ada": 1.0, "Bo": 2.0, "Cy": 3.0})
     high = Measured(5.0, 3, {"Ada": 4.0, "Bo": 5.0, "Cy": 6.3})
     paired = difference(low, high)
-    half = float(t.ppf(0.975, 2)) * sqrt(2 / 3 * (0.1**2 + 0.1**2 + 0.2**2))
+    half = float(stats.t.ppf(0.975, 2)) * sqrt(2 / 3 * (0.1**2 + 0.1**2 + 0.2**2))
     assert paired.value == 3.0
     assert paired.ci_low == pytest.approx(3 - half)
     assert paired.ci_high == pytest.approx(3 + half)
     others = difference(low, Measured(5.0, 3, {"Di": 4.0, "Ed": 5.0, "Fay": 6.0}))
     error = sqrt(2 / 3 * 2)
-    assert others.ci_low == pytest.approx(3.0 - float(t.ppf(0.975, 2)) * error * sqrt(2))
+    assert others.ci_low == pytest.approx(3.0 - float(stats.t.ppf(0.975, 2)) * error * sqrt(2))
     assert difference(low, Measured(None, 0)).value is None
 
 

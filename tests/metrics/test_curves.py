@@ -1,14 +1,18 @@
 """Slopes along curves and over time: against other libraries, and noise."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy.stats import spearmanr
+from support.on_use import on_use
 
 from tertulia.metrics.curves import efficiency, trend, trend_over_time
 from tertulia.metrics.statistics import CaseFigure, Sample, excludes_zero
+
+stats = on_use("scipy.stats")
 
 
 def of_values(*values: float) -> Sample:
@@ -25,7 +29,7 @@ def test_a_trend_is_the_mean_of_the_slopes_and_rank_correlations_of_its_cases() 
     found = trend([(position, of_values(*row)) for position, row in zip(positions, curves, strict=True)])
     assert found.points == 4
     assert found.slope.value == pytest.approx(mean([np.polyfit(positions, curve, 1)[0] for curve in curves.T]))
-    assert found.rho.value == pytest.approx(mean([spearmanr(positions, curve).statistic for curve in curves.T]))
+    assert found.rho.value == pytest.approx(mean([stats.spearmanr(positions, curve).statistic for curve in curves.T]))
 
 
 def test_a_flat_case_has_a_slope_and_no_rank_correlation() -> None:

@@ -1,8 +1,10 @@
 """LDS, surrogates and head weights on made ablations, of which it is known what the values depend on."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
-from scipy.stats import spearmanr
+from support.on_use import on_use
 
 from tertulia.metrics import faithfulness
 from tertulia.metrics.faithfulness import (
@@ -19,6 +21,8 @@ from tertulia.metrics.faithfulness import (
     top_units,
 )
 
+stats = on_use("scipy.stats")
+
 UNITS, MANY = 12, 64
 
 
@@ -33,7 +37,7 @@ def made(
 def test_spearman_is_that_of_scipy_with_ties_too(seed: int) -> None:
     rng = np.random.default_rng(seed)
     first, second = rng.integers(0, 6, 40).astype(float), rng.normal(size=40)
-    assert spearman(first, second) == pytest.approx(spearmanr(first, second).statistic, abs=1e-12)
+    assert spearman(first, second) == pytest.approx(stats.spearmanr(first, second).statistic, abs=1e-12)
     assert ranks(np.array([3.0, 1.0, 3.0, 2.0])).tolist() == [3.5, 1.0, 3.5, 2.0]
     assert spearman(np.ones(40), second) is None
 
@@ -59,7 +63,7 @@ def test_scores_that_say_nothing_have_0_and_values_that_say_nothing_none() -> No
     assert lds(ablations, [0.0] * UNITS) == 0.0
     assert lds(Ablations(ablations.kept, np.ones(MANY)), [1.0] * UNITS) is None
     counts = ablations.kept.sum(1)
-    assert lds(ablations, [0.1] * UNITS) == pytest.approx(spearmanr(counts, ablations.values).statistic)
+    assert lds(ablations, [0.1] * UNITS) == pytest.approx(stats.spearmanr(counts, ablations.values).statistic)
 
 
 def test_the_highest_units_are_taken_in_order_of_the_prompt_where_equal() -> None:

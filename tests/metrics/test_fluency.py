@@ -1,16 +1,20 @@
 """Fluency: each utterance's likelihood given the lines before, read at once or one by one."""
 
+from __future__ import annotations
+
 import math
 
 import pytest
-import torch
+from support.on_use import on_use
 from support.scripted import ScriptedModel
 from support.tiny import tiny_language_model, tiny_model
 
 from tertulia.metrics.fluency import fluency_of_cases, mean_fluency, utterance_likelihoods
-from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.state.language_model import LanguageModel, RenderedPrompt
 from tertulia.state.records import Reply
+
+causal = on_use("tertulia.models.local.causal")
+torch = on_use("torch")
 
 DIALOGUE = [("Ana", "The boat is late again."), ("Bo", ""), ("Bo", "Then we walk."), ("Ana", "好，我们去。")]
 
@@ -20,7 +24,7 @@ class OneByOne:
 
     id = "one by one"
 
-    def __init__(self, model: CausalLanguageModel) -> None:
+    def __init__(self, model: causal.CausalLanguageModel) -> None:
         self.traits, self.tokenizer, self._model = model.traits, model.tokenizer, model
 
     async def log_likelihood(self, prompt: RenderedPrompt, reply: Reply) -> float:

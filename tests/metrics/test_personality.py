@@ -1,11 +1,13 @@
 """The personality inventory: its key, its scores by hand, segments, and Table I of hand-made ratings."""
 
+from __future__ import annotations
+
 from math import isfinite
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import t
+from support.on_use import on_use
 
 from tertulia.metrics.personality import (
     SCORING_KEY,
@@ -22,6 +24,8 @@ from tertulia.metrics.personality import (
 from tertulia.prompts.annotation import inventory_items
 from tertulia.state.meeting import BIG_FIVE
 from tertulia.state.records import Turn
+
+stats = on_use("scipy.stats")
 
 #: The number of items of the inventory.
 ITEMS = 44
@@ -138,7 +142,7 @@ def test_welch_equals_the_value_by_hand() -> None:
     assert welch([1, 2, 3], [2, 3, 4]) == pytest.approx(0.28786, abs=1e-5)
     # Unequal variances, 2 and 0.25: t = −4 / √(2/2 + 0.25/3) at (1 + 1/12)² / (1² + (1/12)²/2) degrees of freedom
     t_value, freedom = -4 / (13 / 12) ** 0.5, (13 / 12) ** 2 / (1 + 1 / 288)
-    assert welch([1, 3], [5.5, 6.5, 6]) == pytest.approx(2 * t.cdf(t_value, freedom))
+    assert welch([1, 3], [5.5, 6.5, 6]) == pytest.approx(2 * stats.t.cdf(t_value, freedom))
 
 
 @pytest.mark.parametrize(("a", "b"), [([], [1, 2]), ([1], [2, 3]), ([2, 2], [3, 3])])
@@ -151,8 +155,8 @@ def test_constant_groups_give_no_warning() -> None:
     assert welch([3, 3, 3], [3, 3]) is None
     assert welch([2.1, 0.7 * 3], [3, 3 + 1e-15]) is None  # constant but for rounding
     # One group varies: t = (2 − 3) / √(1/3) at 2 degrees of freedom
-    assert welch([1, 2, 3], [3, 3, 3]) == pytest.approx(2 * t.cdf(-(3**0.5), 2))
-    assert welch([3, 3, 3], [1, 2, 3]) == pytest.approx(2 * t.cdf(-(3**0.5), 2))
+    assert welch([1, 2, 3], [3, 3, 3]) == pytest.approx(2 * stats.t.cdf(-(3**0.5), 2))
+    assert welch([3, 3, 3], [1, 2, 3]) == pytest.approx(2 * stats.t.cdf(-(3**0.5), 2))
     assert mean_interval([3, 3, 3]) == (3, 3, 3)
     alike = [rated("r1", name, pole, 4) for name, pole in (("Ana", "open"), ("Bo", "open"), ("Cy", "closed"))]
     assert all(dimension.p is dimension.p_people is None for dimension in table_of_poles(alike))

@@ -1,12 +1,14 @@
 """Intervals, paired differences and curves: against formulas, other libraries, and simulations with a known truth."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import t, ttest_1samp
+from support.on_use import on_use
 
 from tertulia.metrics.diversity import distinct_n, mean_pairwise_cosine
 from tertulia.metrics.inference import detectable, holm
@@ -26,6 +28,8 @@ from tertulia.metrics.statistics import (
     statistic,
     trials_that_decide,
 )
+
+stats = on_use("scipy.stats")
 
 
 def of_values(*values: float) -> Sample:
@@ -79,7 +83,7 @@ def test_intervals_are_students_and_belong_to_the_test() -> None:
     assert found.method == "student"
     # by hand: 7/3 ± 4.3027 · 1.5275 / √3
     assert (found.ci_low, found.ci_high) == pytest.approx((-1.461, 6.128), abs=1e-3)
-    assert found.p == pytest.approx(float(ttest_1samp([1.0, 2.0, 4.0], 0.0).pvalue))
+    assert found.p == pytest.approx(float(stats.ttest_1samp([1.0, 2.0, 4.0], 0.0).pvalue))
     assert (found.p_above(), found.p_below()) == pytest.approx(((found.p or 0) / 2, 1 - (found.p or 0) / 2))
     assert found.p_below(6.128) == pytest.approx(0.025, abs=1e-3)
     assert found.upper_bound(0.975) == pytest.approx(found.ci_high)
@@ -96,7 +100,7 @@ def of_sources(values: Sequence[float], sources: Sequence[str]) -> Sample:
 def test_of_equally_many_cases_each_sources_are_compared_by_their_means() -> None:
     found = contrast([(of_sources([1.0, 3.0, 2.0, 2.5, 5.0, 4.0], "aabbcc"), 1.0)])
     assert (found.method, found.sources, found.cases) == ("cluster_robust", 3, 6)
-    assert found.p == pytest.approx(float(ttest_1samp([2.0, 2.25, 4.5], 0.0).pvalue))
+    assert found.p == pytest.approx(float(stats.ttest_1samp([2.0, 2.25, 4.5], 0.0).pvalue))
     assert found.freedom == pytest.approx(2)
 
 
@@ -104,7 +108,7 @@ def test_cases_of_one_source_or_each_of_its_own_stand_for_themselves() -> None:
     values = [1.0, 3.0, 2.0, 2.5]
     alone, apart = (contrast([(of_sources(values, sources), 1.0)]) for sources in ("aaaa", "abcd"))
     assert (alone.method, apart.method) == ("student", "cluster_robust")
-    assert alone.p == pytest.approx(apart.p) == pytest.approx(float(ttest_1samp(values, 0.0).pvalue))
+    assert alone.p == pytest.approx(apart.p) == pytest.approx(float(stats.ttest_1samp(values, 0.0).pvalue))
 
 
 @pytest.mark.parametrize("sizes", [(8, 8), (4, 4, 4, 4), (10, 3, 2, 1), (1,) * 12])
@@ -116,7 +120,7 @@ def test_what_sources_do_by_chance_is_taken_for_an_effect_in_one_of_twenty(sizes
         values = rng.normal(size=len(sizes))[sources] + rng.normal(size=len(sources))
         found = contrast([(of_sources([*values], [*map(str, sources)]), 1.0)])
         wrong += found.p is not None and found.p <= 0.05
-        naive += float(ttest_1samp(values, 0.0).pvalue) <= 0.05
+        naive += float(stats.ttest_1samp(values, 0.0).pvalue) <= 0.05
     assert wrong / 600 <= 0.08
     assert max(sizes) == 1 or naive / 600 > 0.2  # as if cases of a source were independent
 
@@ -134,7 +138,7 @@ def test_what_is_detectable_is_found_in_four_of_five() -> None:
     assert effect is not None
     rng = np.random.default_rng(2)
     draws = rng.normal(effect, 1.0, size=(2000, 12))
-    assert mean([p <= 0.05 / 5 for p in ttest_1samp(draws, 0.0, axis=1).pvalue]) == pytest.approx(0.8, abs=0.03)
+    assert mean([p <= 0.05 / 5 for p in stats.ttest_1samp(draws, 0.0, axis=1).pvalue]) == pytest.approx(0.8, abs=0.03)
     assert detectable(cases=1, sources=1, tests=1) is None
     assert (detectable(24, 4, 1) or 0) > (detectable(24, 24, 1) or 0)
 
@@ -317,7 +321,7 @@ def test_where_cases_differ_too_much_no_number_of_trials_decides_but_more_cases_
 
 def trials_cases(variance: float) -> int:
     """Return the least number of cases from nine on that decides, one by one."""
-    return next(n for n in range(9, 1000) if t.ppf(0.975, n - 1) * (variance / n) ** 0.5 < DIFFERENCE)
+    return next(n for n in range(9, 1000) if stats.t.ppf(0.975, n - 1) * (variance / n) ** 0.5 < DIFFERENCE)
 
 
 @pytest.mark.parametrize(
@@ -334,7 +338,7 @@ def test_cases_of_a_single_trial_say_how_many_cases_would_decide() -> None:
     assert needed is not None
     assert (needed.trials, needed.trials_known) == (None, False)
     spread, difference = float(np.std(values, ddof=1)), mean(values)
-    assert needed.cases == next(n for n in range(7, 100) if t.ppf(0.975, n - 1) * spread / n**0.5 < difference)
+    assert needed.cases == next(n for n in range(7, 100) if stats.t.ppf(0.975, n - 1) * spread / n**0.5 < difference)
 
 
 def test_numbers_that_nobody_would_run_are_not_given() -> None:

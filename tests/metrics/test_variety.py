@@ -1,19 +1,23 @@
 """dist-N at equal length, Vendi score and repetition, against what counting and other formulas give."""
 
+from __future__ import annotations
+
 import math
 from collections import Counter
 from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-import scipy.linalg
 from hypothesis import given
 from hypothesis import strategies as st
 from support.letters import LetterEmbedder
+from support.on_use import on_use
 
 from tertulia.metrics.diversity import distinct_n, words
 from tertulia.metrics.repetition import ends_in_repetition, repeated_endings, repeated_lines, repeated_share
 from tertulia.metrics.variety import distinct_of_sample, mean_variety, variety_of_cases, vendi_score
+
+scipy = on_use("scipy")
 
 ONE_WORD = st.sampled_from("abcd")
 

@@ -1,12 +1,13 @@
 """Low-rank adapters: merged exactly, refused with the reason, and told apart by what they hold."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 
 import pytest
-import torch
-from safetensors.torch import load_file, save_file
 from support.adapters import LAYER, save_adapters
+from support.on_use import on_use
 from support.tiny import save_tiny
 
 from tertulia.models.loading import open_model
@@ -18,8 +19,11 @@ from tertulia.models.local.adapters import (
     read_adapters,
     split_name,
 )
-from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.state.errors import ModelError, NotFoundError
+
+causal = on_use("tertulia.models.local.causal")
+safetensors = on_use("safetensors.torch")
+torch = on_use("torch")
 
 
 @pytest.fixture
@@ -37,11 +41,11 @@ def test_a_name_is_a_model_and_its_adapters() -> None:
 def test_merged_weights_are_the_base_and_the_scaled_product(base: Path, tmp_path: Path) -> None:
     folder = save_adapters(tmp_path / "voice", base)
     plain, voiced = open_model(str(base), cache=tmp_path), open_model(f"{base}+{folder}", cache=tmp_path)
-    assert isinstance(plain, CausalLanguageModel)
-    assert isinstance(voiced, CausalLanguageModel)
-    matrices = load_file(folder / WEIGHTS)
+    assert isinstance(plain, causal.CausalLanguageModel)
+    assert isinstance(voiced, causal.CausalLanguageModel)
+    matrices = safetensors.load_file(folder / WEIGHTS)
     down, up = (matrices[f"base_model.model.{LAYER}.lora_{side}.weight"] for side in "AB")
-    before = load_file(base / "model.safetensors")
+    before = safetensors.load_file(base / "model.safetensors")
     merged = read_adapters(folder)
     model = voiced_copy(base, merged)
     torch.testing.assert_close(model[f"{LAYER}.weight"], before[f"{LAYER}.weight"] + 2 * up @ down)
@@ -113,12 +117,18 @@ def changed(folder: Path, **values: object) -> None:
 
 def with_values(folder: Path, value: float) -> None:
     """Fill all matrices with a value."""
-    save_file({name: tensor.fill_(value) for name, tensor in load_file(folder / WEIGHTS).items()}, folder / WEIGHTS)
+    safetensors.save_file(
+        {name: tensor.fill_(value) for name, tensor in safetensors.load_file(folder / WEIGHTS).items()},
+        folder / WEIGHTS,
+    )
 
 
 def test_adapters_of_another_model_are_refused(base: Path, tmp_path: Path) -> None:
     folder = save_adapters(tmp_path / "voice", base)
-    renamed = {name.replace("layers.0", "layers.77"): tensor for name, tensor in load_file(folder / WEIGHTS).items()}
-    save_file(renamed, folder / WEIGHTS)
+    renamed = {
+        name.replace("layers.0", "layers.77"): tensor
+        for name, tensor in safetensors.load_file(folder / WEIGHTS).items()
+    }
+    safetensors.save_file(renamed, folder / WEIGHTS)
     with pytest.raises(ModelError, match=r"are for another model: model\.layers\.77"):
         open_model(f"{base}+{folder}", cache=tmp_path)

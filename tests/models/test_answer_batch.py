@@ -1,17 +1,16 @@
 """Questions of several conversations as one batch: each gets the answer that it would get alone."""
 
+from __future__ import annotations
+
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
-import torch
-from support.tiny import FAMILIES, tiny_language_model
+from support.on_use import on_use
+from support.tiny import EACH_FAMILY, tiny_language_model
 
-from tertulia.models.local.causal import CausalLanguageModel
-from tertulia.models.local.decoding_state import DecodingState, current_state
-from tertulia.models.local.prefix import Prefix
 from tertulia.prompts.render import render
 from tertulia.state.errors import ContextWindowError
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
@@ -29,21 +28,28 @@ from tertulia.state.questions import (
 )
 from tertulia.state.records import Prompt, Reply, Unit
 
+causal = on_use("tertulia.models.local.causal")
+decoding_state = on_use("tertulia.models.local.decoding_state")
+prefix = on_use("tertulia.models.local.prefix")
+torch = on_use("torch")
+
 SPEECH = (ReplyField("Ana", "speech", max_tokens=16), ReplyField("over?", "boolean"))
 RATING = (ReplyField("comment", "text", max_tokens=8), ReplyField("rating", "integer", minimum=1, maximum=10))
 
 
-def _prompt(model: CausalLanguageModel, *texts: str) -> RenderedPrompt:
+def _prompt(model: causal.CausalLanguageModel, *texts: str) -> RenderedPrompt:
     units = tuple(Unit(id=f"u{i}", block="memory", kind="item", text=text) for i, text in enumerate(texts))
     return render(Prompt(units=units, speaker="Ana", layout="single_message"), model.tokenizer, '{"Ana": "')
 
 
-def _request(model: CausalLanguageModel, seed: int, *texts: str, rows: int = 2, **options: Any) -> GenerationRequest:
+def _request(
+    model: causal.CausalLanguageModel, seed: int, *texts: str, rows: int = 2, **options: Any
+) -> GenerationRequest:
     generators = tuple(random.Random(f"{seed} {row}") for row in range(rows))
     return GenerationRequest(_prompt(model, *texts), SPEECH, generators, 1.2, 0.95, **options)
 
 
-def _questions(model: CausalLanguageModel) -> list[Question]:
+def _questions(model: causal.CausalLanguageModel) -> list[Question]:
     """Questions of every kind; the first two share a prompt, and one amplifies its context."""
     noon, late, long = ("The ferry leaves.", "At noon."), ("It is late.",), ("The baker knows the ferry well. " * 6,)
     without = _prompt(model, "At noon.")
@@ -65,17 +71,17 @@ def _questions(model: CausalLanguageModel) -> list[Question]:
     ]
 
 
-def _plain(model: CausalLanguageModel, *texts: str) -> RenderedPrompt:
+def _plain(model: causal.CausalLanguageModel, *texts: str) -> RenderedPrompt:
     return replace(_prompt(model, *texts), reply_prefix="")
 
 
-def _reply(model: CausalLanguageModel, said: str) -> Reply:
+def _reply(model: causal.CausalLanguageModel, said: str) -> Reply:
     tokens = model.tokenizer.encode(f'{said}"}}')
     text = f'{{"Ana": "{said}"}}'
     return Reply(text=text, tokens=tuple(tokens), text_tokens=(0, len(tokens) - 1), fields={"Ana": said})
 
 
-async def _alone(model: CausalLanguageModel, question: Question) -> Answer:
+async def _alone(model: causal.CausalLanguageModel, question: Question) -> Answer:
     if isinstance(question, Generation):
         return await model.generate(question.request)
     if isinstance(question, ScoredGeneration):
@@ -104,7 +110,7 @@ def _require_alike(found: Answer, expected: Answer) -> None:
         assert found == pytest.approx(expected, rel=1e-3)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 async def test_every_question_gets_the_answer_that_it_gets_alone(family: str) -> None:
     model = tiny_language_model(family)
     assert isinstance(model, BatchingModel)
@@ -134,13 +140,13 @@ async def test_a_batch_has_the_same_digits_whatever_is_in_memory() -> None:
 def _count_rows(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The rows of each state that is made."""
     made: list[int] = []
-    original = DecodingState.__init__
+    original = decoding_state.DecodingState.__init__
 
-    def counted(self: DecodingState, *args: Any, **options: Any) -> None:
+    def counted(self: decoding_state.DecodingState, *args: Any, **options: Any) -> None:
         original(self, *args, **options)
         made.append(len(self.lengths))
 
-    monkeypatch.setattr(DecodingState, "__init__", counted)
+    monkeypatch.setattr(decoding_state.DecodingState, "__init__", counted)
     return made
 
 
@@ -210,7 +216,7 @@ async def test_prompts_of_several_conversations_stay_in_memory_within_a_budget(
     forward = model.model.base_model.forward
 
     def counted(input_ids: torch.Tensor, **others: Any) -> Any:
-        if isinstance(current_state.get(), Prefix):
+        if isinstance(decoding_state.current_state.get(), prefix.Prefix):
             read.append(input_ids.shape[1])
         return forward(input_ids=input_ids, **others)
 

@@ -17,8 +17,6 @@ from tertulia.models.served.chat import ChatModel, open_chat_model
 from tertulia.state.errors import ModelError
 from tertulia.state.parameters import Parameters
 
-pytest.importorskip("langchain_openai")
-
 #: What may be on its way in buffers of both ends when a client hangs up.
 BUFFERED = 16 * 2**20
 

@@ -1,28 +1,26 @@
 """The fast attention path against the plain definition of Eq. 1."""
 
+from __future__ import annotations
+
 import random
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from support.tiny import FAMILIES, VOCABULARY, tiny_language_model, tiny_model
-from transformers import BloomConfig, BloomForCausalLM, MambaConfig, MambaForCausalLM
+from support.on_use import on_use
+from support.tiny import EACH_FAMILY, VOCABULARY, tiny_language_model, tiny_model
 
-from tertulia.models.local.attention_interface import IMPLEMENTATION
-from tertulia.models.local.attention_scores import (
-    CAP,
-    attention_by_definition,
-    attention_to_prompt,
-    require_exact_attention,
-    unit_scores,
-)
-from tertulia.models.local.causal import CausalLanguageModel
-from tertulia.models.local.decoding_state import DecodingState, prefill
-from tertulia.models.local.kept_chunks import KeptChunks
 from tertulia.state.errors import AttentionUnavailableError
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
+
+attention_interface = on_use("tertulia.models.local.attention_interface")
+attention_scores = on_use("tertulia.models.local.attention_scores")
+causal = on_use("tertulia.models.local.causal")
+decoding_state = on_use("tertulia.models.local.decoding_state")
+kept_chunks = on_use("tertulia.models.local.kept_chunks")
+torch = on_use("torch")
+transformers = on_use("transformers")
 
 
 def _tokens(count: int, seed: int) -> list[int]:
@@ -33,26 +31,28 @@ def _relative(found: torch.Tensor, expected: torch.Tensor) -> float:
     return ((found - expected).abs() / expected.abs().clamp_min(1e-4)).max().item()
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 def test_attention_equals_the_definition(family: str) -> None:
     model = tiny_model(family)
-    require_exact_attention(model)
+    attention_scores.require_exact_attention(model)
     prompt = _tokens(60, 1)
     responses = [_tokens(n, n) for n in (1, 2, 17)]
-    prefix = prefill(model, prompt)
-    for response, attention in zip(responses, attention_to_prompt(model, prefix, responses), strict=True):
-        expected = attention_by_definition(model, prompt, response)
+    prefix = decoding_state.prefill(model, prompt)
+    for response, attention in zip(
+        responses, attention_scores.attention_to_prompt(model, prefix, responses), strict=True
+    ):
+        expected = attention_scores.attention_by_definition(model, prompt, response)
         assert attention.shape == expected.shape == (len(response), len(prompt))
         assert _relative(attention, expected) < 1e-4
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 def test_rows_that_advance_unevenly_equal_the_definition(family: str) -> None:
     model = tiny_model(family)
-    model.set_attn_implementation(IMPLEMENTATION)
+    model.set_attn_implementation(attention_interface.IMPLEMENTATION)
     prompt = _tokens(40, 1)
     responses = [_tokens(9, 5), _tokens(9, 6)]
-    state = DecodingState(model, prefill(model, prompt), 2, 9, capture=True)
+    state = decoding_state.DecodingState(model, decoding_state.prefill(model, prompt), 2, 9, capture=True)
     # Rows advance by different numbers of tokens, one goes back and on again.
     state.forward([[prompt[-1], *responses[0][:4]], [prompt[-1]]])
     state.forward([[7, 7], responses[1][:1]])
@@ -61,10 +61,10 @@ def test_rows_that_advance_unevenly_equal_the_definition(family: str) -> None:
     state.forward([responses[0][5:8], responses[1][4:8]])
     assert state.captured_attention is not None
     for attention, response in zip(state.captured_attention, responses, strict=True):
-        assert _relative(attention, attention_by_definition(model, prompt, response)) < 1e-4
+        assert _relative(attention, attention_scores.attention_by_definition(model, prompt, response)) < 1e-4
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 @pytest.mark.parametrize("weights", [1 << 24, 1])
 def test_attention_of_prefixes_that_share_a_tensor_equals_the_definition(
     family: str, weights: int, monkeypatch: pytest.MonkeyPatch
@@ -73,9 +73,11 @@ def test_attention_of_prefixes_that_share_a_tensor_equals_the_definition(
     monkeypatch.setattr("tertulia.models.local.row_groups.GROWTH", 2)
     monkeypatch.setattr("tertulia.models.local.attention.MAX_WEIGHTS", weights)
     model = tiny_model(family)
-    model.set_attn_implementation(IMPLEMENTATION)
+    model.set_attn_implementation(attention_interface.IMPLEMENTATION)
     prompts = [_tokens(n, n) for n in (30, 40, 9, 35, 34, 33, 32, 31)]
-    state = DecodingState(model, [prefill(model, prompt) for prompt in prompts], 2, 12, capture=True, stacks=True)
+    state = decoding_state.DecodingState(
+        model, [decoding_state.prefill(model, prompt) for prompt in prompts], 2, 12, capture=True, stacks=True
+    )
     assert [type(group).__name__ for group in state.groups] == ["Stack", "Group"]
     rows = range(len(state.lengths))
     prompt_of = [prompts[row // 2] for row in rows]
@@ -95,21 +97,21 @@ def test_attention_of_prefixes_that_share_a_tensor_equals_the_definition(
                 expected = plain[row][len(prompt_of[row]) - 2 + state.lengths[row]]
                 assert (logits[row] - expected).abs().max() < 1e-3
     for row in rows:
-        expected = attention_by_definition(model, prompt_of[row], responses[row])
-        model.set_attn_implementation(IMPLEMENTATION)
+        expected = attention_scores.attention_by_definition(model, prompt_of[row], responses[row])
+        model.set_attn_implementation(attention_interface.IMPLEMENTATION)
         assert _relative(state.attention_of_row(row, len(responses[row])), expected) < 1e-4
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 @pytest.mark.parametrize("packed", [True, False])
 def test_attention_to_several_prefixes_equals_the_definition(family: str, packed: bool) -> None:
     model = tiny_model(family)
-    model.set_attn_implementation(IMPLEMENTATION)
+    model.set_attn_implementation(attention_interface.IMPLEMENTATION)
     prompts = [_tokens(n, n) for n in (40, 9, 1, 23)]
-    prefixes = [prefill(model, prompt) for prompt in prompts]
+    prefixes = [decoding_state.prefill(model, prompt) for prompt in prompts]
     of_row = [0, 1, 1, 2, 3]  # rows of one prompt among those of others
     responses = [_tokens(9, 50 + row) for row in range(5)]
-    state = DecodingState(model, [prefixes[i] for i in of_row], 1, 10, capture=True)
+    state = decoding_state.DecodingState(model, [prefixes[i] for i in of_row], 1, 10, capture=True)
     read = state.next_logits if packed else state.forward
     # Rows advance by different numbers of tokens, one goes back and on again.
     read([[prompts[i][-1], *response[:row]] for row, (i, response) in enumerate(zip(of_row, responses, strict=True))])
@@ -121,17 +123,17 @@ def test_attention_to_several_prefixes_equals_the_definition(family: str, packed
     for row, (i, response) in enumerate(zip(of_row, responses, strict=True)):
         attention = state.attention_of_row(row, 9)
         assert attention.shape == (9, len(prompts[i]))
-        assert _relative(attention, attention_by_definition(model, prompts[i], response)) < 1e-4
+        assert _relative(attention, attention_scores.attention_by_definition(model, prompts[i], response)) < 1e-4
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 def test_more_rows_than_share_a_tensor_equal_the_definition(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tertulia.models.local.decoding_state.MOST_ROWS", 2)
     monkeypatch.setattr("tertulia.models.local.row_groups.GROWTH", 1)
     model = tiny_model(family)
-    model.set_attn_implementation(IMPLEMENTATION)
+    model.set_attn_implementation(attention_interface.IMPLEMENTATION)
     prompt, responses = _tokens(40, 1), [_tokens(9, 60 + row) for row in range(5)]
-    state = DecodingState(model, prefill(model, prompt), 5, 9, capture=True)
+    state = decoding_state.DecodingState(model, decoding_state.prefill(model, prompt), 5, 9, capture=True)
     state.next_logits([[prompt[-1], *response[:row]] for row, response in enumerate(responses)])
     for place in range(8):
         state.next_logits(
@@ -139,14 +141,16 @@ def test_more_rows_than_share_a_tensor_equal_the_definition(family: str, monkeyp
         )
     for row, response in enumerate(responses):
         found = state.attention_of_row(row, 9)
-        assert _relative(found, attention_by_definition(model, prompt, response)) < 1e-4
+        assert _relative(found, attention_scores.attention_by_definition(model, prompt, response)) < 1e-4
 
 
 def test_only_the_logits_that_are_drawn_from_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     model, computed = tiny_model("llama, grouped heads"), []
-    model.set_attn_implementation(IMPLEMENTATION)
+    model.set_attn_implementation(attention_interface.IMPLEMENTATION)
     model.get_output_embeddings().register_forward_hook(lambda *call: computed.append(call[2].shape[1]))
-    state = DecodingState(model, [prefill(model, _tokens(n, n)) for n in (30, 12)], 2, 9, capture=False)
+    state = decoding_state.DecodingState(
+        model, [decoding_state.prefill(model, _tokens(n, n)) for n in (30, 12)], 2, 9, capture=False
+    )
     state.next_logits([_tokens(n, n) for n in (5, 1, 3, 7)])
     state.next_logits([[7], [], [], [8, 9]])
     assert computed == [4, 2], "of each row that reads"
@@ -154,18 +158,18 @@ def test_only_the_logits_that_are_drawn_from_are_computed(monkeypatch: pytest.Mo
 
 def test_a_row_without_new_tokens_stays_as_it_is() -> None:
     model = tiny_model("qwen2, sliding windows")
-    model.set_attn_implementation(IMPLEMENTATION)
+    model.set_attn_implementation(attention_interface.IMPLEMENTATION)
     prompts = [_tokens(30, 1), _tokens(12, 2)]
     responses = [_tokens(6, 3), _tokens(3, 4)]
     for of_row in ([0, 1], [0, 0]):
-        prefixes = [prefill(model, prompt) for prompt in prompts]
-        state = DecodingState(model, [prefixes[i] for i in of_row], 1, 6, capture=True)
+        prefixes = [decoding_state.prefill(model, prompt) for prompt in prompts]
+        state = decoding_state.DecodingState(model, [prefixes[i] for i in of_row], 1, 6, capture=True)
         state.next_logits([[prompts[i][-1], *response[:2]] for i, response in zip(of_row, responses, strict=True)])
         for token in responses[0][2:5]:
             state.next_logits([[token], []])
         assert state.lengths == [6, 3]
         for row, (i, response) in enumerate(zip(of_row, responses, strict=True)):
-            expected = attention_by_definition(model, prompts[i], response)
+            expected = attention_scores.attention_by_definition(model, prompts[i], response)
             assert _relative(state.attention_of_row(row, len(response)), expected) < 1e-4
 
 
@@ -174,30 +178,30 @@ def test_logits_of_rows_of_several_prefixes_equal_those_of_the_plain_model() -> 
     prompts, replies = [_tokens(30, 2), _tokens(11, 3)], [_tokens(6, 4), _tokens(2, 5)]
     with torch.inference_mode():
         expected = [model(torch.tensor([[*p, *r]])).logits[0, -1] for p, r in zip(prompts, replies, strict=True)]
-    model.set_attn_implementation(IMPLEMENTATION)
-    prefixes = [prefill(model, prompt) for prompt in prompts]
+    model.set_attn_implementation(attention_interface.IMPLEMENTATION)
+    prefixes = [decoding_state.prefill(model, prompt) for prompt in prompts]
     tokens = [[prompt[-1], *reply] for prompt, reply in zip(prompts, replies, strict=True)]
-    found = DecodingState(model, prefixes, 1, 8, capture=False).next_logits(tokens)
+    found = decoding_state.DecodingState(model, prefixes, 1, 8, capture=False).next_logits(tokens)
     torch.testing.assert_close(torch.stack(found), torch.stack(expected), rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 @pytest.mark.parametrize("shared", [0, 1, 20, 39, 60])
 def test_a_prompt_read_in_chunks_has_the_attention_of_the_definition(
     family: str, shared: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tertulia.models.local.decoding_state.CHUNK", 16)
     model = tiny_model(family)
-    model.set_attn_implementation(IMPLEMENTATION)
-    prompt, response, kept = _tokens(60, 1), _tokens(7, 2), KeptChunks(1 << 30)
-    prefill(model, [*prompt[:41], *_tokens(9, 3)], shared, kept)  # others begin alike
+    model.set_attn_implementation(attention_interface.IMPLEMENTATION)
+    prompt, response, kept = _tokens(60, 1), _tokens(7, 2), kept_chunks.KeptChunks(1 << 30)
+    decoding_state.prefill(model, [*prompt[:41], *_tokens(9, 3)], shared, kept)  # others begin alike
     copies = {key: kept.get(key).keys[0].clone() for key in kept}
     assert copies
     for chunks in (None, kept):
-        prefix = prefill(model, prompt, shared, chunks)
+        prefix = decoding_state.prefill(model, prompt, shared, chunks)
         assert prefix.length == 59
-        found = attention_to_prompt(model, prefix, [response])[0]
-        assert _relative(found, attention_by_definition(model, prompt, response)) < 1e-4
+        found = attention_scores.attention_to_prompt(model, prefix, [response])[0]
+        assert _relative(found, attention_scores.attention_by_definition(model, prompt, response)) < 1e-4
     assert all(torch.equal(copy, kept.get(key).keys[0]) for key, copy in copies.items()), (
         "others will read on from them"
     )
@@ -208,51 +212,61 @@ def test_logits_of_ragged_rows_equal_those_of_the_plain_model() -> None:
     prompt, reply = _tokens(30, 2), _tokens(6, 3)
     with torch.inference_mode():
         expected = model(torch.tensor([[*prompt, *reply]])).logits[0, len(prompt) - 1 :]
-    model.set_attn_implementation(IMPLEMENTATION)
-    state = DecodingState(model, prefill(model, prompt), 2, 8, capture=False)
+    model.set_attn_implementation(attention_interface.IMPLEMENTATION)
+    state = decoding_state.DecodingState(model, decoding_state.prefill(model, prompt), 2, 8, capture=False)
     logits = state.forward([[prompt[-1], *reply], [prompt[-1]]])
     torch.testing.assert_close(logits[0], expected, rtol=1e-4, atol=1e-4)
 
 
 def test_a_long_reply_is_read_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     model = tiny_model("gemma2, capped and sliding")
-    require_exact_attention(model)
+    attention_scores.require_exact_attention(model)
     prompt, response = _tokens(50, 1), _tokens(23, 2)
-    whole = attention_to_prompt(model, prefill(model, prompt), [response])[0]
+    whole = attention_scores.attention_to_prompt(model, decoding_state.prefill(model, prompt), [response])[0]
     monkeypatch.setattr("tertulia.models.local.attention.MAX_WEIGHTS", 1000)
-    in_blocks = attention_to_prompt(model, prefill(model, prompt), [response])[0]
+    in_blocks = attention_scores.attention_to_prompt(model, decoding_state.prefill(model, prompt), [response])[0]
     torch.testing.assert_close(in_blocks, whole)
-    in_parts = attention_to_prompt(model, prefill(model, prompt, 21), [response])[0]
+    in_parts = attention_scores.attention_to_prompt(model, decoding_state.prefill(model, prompt, 21), [response])[0]
     torch.testing.assert_close(in_parts, whole)
-    prefixes = [prefill(model, prompt), prefill(model, prompt[:20])]
-    state = DecodingState(model, prefixes, 1, len(response), capture=True)
+    prefixes = [decoding_state.prefill(model, prompt), decoding_state.prefill(model, prompt[:20])]
+    state = decoding_state.DecodingState(model, prefixes, 1, len(response), capture=True)
     state.next_logits([[prompt[-1], *response[:-1]], [prompt[19], *response[:4]]])
     torch.testing.assert_close(state.attention_of_row(0, len(response)), whole)
 
 
 def test_a_prompt_of_one_token_can_be_scored() -> None:
     model = tiny_model("llama, grouped heads")
-    require_exact_attention(model)
-    attention = attention_to_prompt(model, prefill(model, [5]), [[6, 7]])[0]
-    assert _relative(attention, attention_by_definition(model, [5], [6, 7])) < 1e-4
+    attention_scores.require_exact_attention(model)
+    attention = attention_scores.attention_to_prompt(model, decoding_state.prefill(model, [5]), [[6, 7]])[0]
+    assert _relative(attention, attention_scores.attention_by_definition(model, [5], [6, 7])) < 1e-4
 
 
 @pytest.mark.parametrize(
     ("model", "reason"),
     [
-        (lambda: MambaForCausalLM(MambaConfig(vocab_size=99, hidden_size=16, num_hidden_layers=2)), "not softmax"),
-        (lambda: BloomForCausalLM(BloomConfig(vocab_size=99, hidden_size=16, n_layer=2, n_head=2)), "interface"),
+        (
+            lambda: transformers.MambaForCausalLM(
+                transformers.MambaConfig(vocab_size=99, hidden_size=16, num_hidden_layers=2)
+            ),
+            "not softmax",
+        ),
+        (
+            lambda: transformers.BloomForCausalLM(
+                transformers.BloomConfig(vocab_size=99, hidden_size=16, n_layer=2, n_head=2)
+            ),
+            "interface",
+        ),
     ],
 )
 def test_a_model_whose_attention_cannot_be_had_is_refused_with_the_reason(model, reason: str) -> None:
     with pytest.raises(AttentionUnavailableError, match=reason):
-        require_exact_attention(model().eval())
+        attention_scores.require_exact_attention(model().eval())
 
 
 def test_a_model_whose_reported_attention_differs_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tertulia.models.local.attention_scores._attention_by_layer", lambda *_: torch.ones(3, 6, 24))
     with pytest.raises(AttentionUnavailableError, match="off by"):
-        require_exact_attention(tiny_model("gpt2"))
+        attention_scores.require_exact_attention(tiny_model("gpt2"))
 
 
 #: Those that sum over heads; `test_head_attention` has the others.
@@ -265,7 +279,7 @@ def a_prompt(seed: int = 1) -> RenderedPrompt:
 
 
 def scores_written_out(
-    model: CausalLanguageModel, response: Sequence[int], reducer: str, rows: slice = slice(None)
+    model: causal.CausalLanguageModel, response: Sequence[int], reducer: str, rows: slice = slice(None)
 ) -> dict[str, float]:
     """Return the scores of the units of `a_prompt` from the full attention tensors, a formula each."""
     prompt = a_prompt().input_ids
@@ -274,21 +288,23 @@ def scores_written_out(
         model.model.set_attn_implementation("eager")
         tokens = torch.tensor([[*prompt, *response[:-1]]])
         attentions = model.model(tokens, output_attentions=True).attentions
-        model.model.set_attn_implementation(IMPLEMENTATION)
+        model.model.set_attn_implementation(attention_interface.IMPLEMENTATION)
         a = torch.stack(attentions)[:, 0, :, len(prompt) - 1 :, : len(prompt)]  # (L, H, n, P)
         return a[:, :, rows].double().mean(2).mean(1).sum(0).tolist()
 
     tokens = per_token(response, rows)
     if reducer == "capped":
         cap = np.quantile(
-            [value for first, past_last in SPANS.values() for value in tokens[first:past_last]], CAP, method="lower"
+            [value for first, past_last in SPANS.values() for value in tokens[first:past_last]],
+            attention_scores.CAP,
+            method="lower",
         )
         tokens = [min(value, cap) for value in tokens]
     lengths = {unit: max(1, b - a) if reducer == "mean-mean" else 1 for unit, (a, b) in SPANS.items()}
     return {unit: sum(tokens[a:b]) / lengths[unit] for unit, (a, b) in SPANS.items()}
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 @pytest.mark.parametrize("reducer", REDUCERS)
 async def test_scores_of_units_equal_their_formula_written_out(family: str, reducer: Any) -> None:
     model = tiny_language_model(family)
@@ -333,7 +349,7 @@ def test_a_token_that_takes_the_attention_of_every_response_counts_no_more() -> 
     prompt = RenderedPrompt(tuple(range(20)), {"sink": (0, 2), "meant": (2, 6)}, {"sink": "b", "meant": "m"})
     attention = torch.full((3, 20), 0.01)
     attention[:, 0], attention[:, 3] = 0.5, 0.04
-    scores = {reducer: unit_scores(attention, prompt, ScoringOptions(reducer)) for reducer in REDUCERS}
+    scores = {reducer: attention_scores.unit_scores(attention, prompt, ScoringOptions(reducer)) for reducer in REDUCERS}
     assert scores["sum-mean"]["sink"] > 6 * scores["sum-mean"]["meant"]
     assert scores["capped"]["sink"] < scores["capped"]["meant"]
 
@@ -341,4 +357,6 @@ def test_a_token_that_takes_the_attention_of_every_response_counts_no_more() -> 
 def test_only_the_rows_of_the_span_count() -> None:
     rows = torch.arange(12.0).reshape(4, 3)
     prompt = RenderedPrompt((1, 2, 3), {"u": (0, 2)}, {"u": "block"})
-    assert unit_scores(rows, prompt, ScoringOptions(), (1, 3))["u"] == pytest.approx((3 + 4 + 6 + 7) / 2)
+    assert attention_scores.unit_scores(rows, prompt, ScoringOptions(), (1, 3))["u"] == pytest.approx(
+        (3 + 4 + 6 + 7) / 2
+    )

@@ -1,5 +1,7 @@
 """The embedded model without transformers: the same digits to the bit, a check that is kept, what it leaves alone."""
 
+from __future__ import annotations
+
 import json
 import subprocess
 import sys
@@ -8,36 +10,47 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from safetensors.torch import load_file, save_file
 from support.adapters import save_adapters
+from support.on_use import on_use
 from support.tiny import VOCABULARY, save_tied
-from torch import Tensor, nn
-from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tertulia.cli.environment import cache_folder
 from tertulia.models import loading
 from tertulia.models.loading import open_model
-from tertulia.models.local import bare_opening, embedded
+from tertulia.models.local import embedded
 from tertulia.models.local.adapters import merge_adapters, read_adapters
-from tertulia.models.local.architecture import has_positions_by_length, layers_of, token_bytes, vocabulary_of
-from tertulia.models.local.bare_model import BareModel, Rotary
-from tertulia.models.local.bare_opening import read_bare
 from tertulia.models.local.bare_tokenizer import BareTokenizer
-from tertulia.models.local.causal import CausalLanguageModel
-from tertulia.models.local.decoding_state import DecodingState, lean_passes, prefill
-from tertulia.models.local.lean_llama import LeanLlama
-from tertulia.models.local.lean_parts import parts_of, use_lean_passes
-from tertulia.models.local.packed_linear import computes_with_half_weights, pack_linear_layers, precision_of
 from tertulia.models.local.tokenizer import HuggingFaceTokenizer
 from tertulia.state.errors import AttentionUnavailableError, ModelError
 
+architecture = on_use("tertulia.models.local.architecture")
+bare_model = on_use("tertulia.models.local.bare_model")
+bare_opening = on_use("tertulia.models.local.bare_opening")
+altered_models = on_use("support.altered_models")
+causal = on_use("tertulia.models.local.causal")
+decoding_state = on_use("tertulia.models.local.decoding_state")
+lean_llama = on_use("tertulia.models.local.lean_llama")
+lean_parts = on_use("tertulia.models.local.lean_parts")
+packed_linear = on_use("tertulia.models.local.packed_linear")
+safetensors = on_use("safetensors.torch")
+torch = on_use("torch")
+nn = on_use("torch.nn")
+transformers = on_use("transformers")
+
 ROOT = Path(__file__).parents[2]
 
-if not pack_linear_layers(nn.Sequential(nn.Linear(8, 8))):
-    pytest.skip("no packed weights here", allow_module_level=True)
+WAYS = ["float32", "bfloat16", "half"]
 
-WAYS = ["float32", "bfloat16"] + ["half"] * computes_with_half_weights()
+
+@pytest.fixture(autouse=True)
+def packed(request: pytest.FixtureRequest) -> None:
+    """Skip tests of weights that are not packed on this processor."""
+    asked = getattr(request.node, "callspec", None)
+    needs_half = asked is not None and "half" in asked.params.values()
+    if not packed_linear.pack_linear_layers(nn.Sequential(nn.Linear(8, 8))) or (
+        needs_half and not packed_linear.computes_with_half_weights()
+    ):
+        pytest.skip("no packed weights here")
 
 
 @pytest.fixture
@@ -48,9 +61,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def opened(tmp_path: Path, name: str = embedded.PLAIN, **options: Any) -> CausalLanguageModel:
+def opened(tmp_path: Path, name: str = embedded.PLAIN, **options: Any) -> causal.CausalLanguageModel:
     model = open_model(name, cache=tmp_path, precision="float32", **options)
-    assert isinstance(model, CausalLanguageModel)
+    assert isinstance(model, causal.CausalLanguageModel)
     return model
 
 
@@ -58,20 +71,13 @@ def _tokens(count: int, seed: int) -> list[int]:
     return torch.randint(3, VOCABULARY, (count,), generator=torch.Generator().manual_seed(seed)).tolist()
 
 
-class _Plain(nn.Linear):
-    """A product that any processor has in bfloat16, in the place of a packed one."""
-
-    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
-        super().__init__(*reversed(weight.shape), bias=False, dtype=weight.dtype)
-        assert bias is None
-        self.weight = nn.Parameter(weight.clone(), requires_grad=False)
-
-
-def digits(model: Any, count: int) -> list[Tensor]:
+def digits(model: Any, count: int) -> list[torch.Tensor]:
     """What a model computes of two prompts with a beginning in common, and rows that advance unevenly."""
     found = []
     for prompts in ([_tokens(150, 1)], [_tokens(150, 1), _tokens(40, 2)]):
-        state = DecodingState(model, [prefill(model, prompt) for prompt in prompts], 2, 9, capture=True)
+        state = decoding_state.DecodingState(
+            model, [decoding_state.prefill(model, prompt) for prompt in prompts], 2, 9, capture=True
+        )
         rows = [[prompt[-1], *_tokens(3 + row, row)] for prompt in prompts for row in range(2)]
         found += [*state.next_logits(rows), *state.read([[7], *([] for _ in rows[1:])])]
         assert state.captured_attention is not None
@@ -89,30 +95,35 @@ def test_digits_are_those_of_the_model_that_transformers_opens(
     dtype = torch.bfloat16 if way == "bfloat16" else torch.float32
     adapters = read_adapters(save_adapters(tmp_path / "voice", base)) if has_adapters else None
     before = (base / "model.safetensors").read_bytes()
-    expected = AutoModelForCausalLM.from_pretrained(base, dtype=dtype).eval()
+    expected = transformers.AutoModelForCausalLM.from_pretrained(base, dtype=dtype).eval()
     if adapters is not None:
         merge_adapters(expected, adapters)
     if way == "bfloat16":
-        monkeypatch.setattr(bare_opening, "PackedLinear", _Plain)
-        monkeypatch.setattr(bare_opening, "packing_of", lambda *_, **__: _Plain)
-        lean_passes[expected] = LeanLlama(parts_of(expected, _Plain))
+        monkeypatch.setattr("tertulia.models.local.bare_opening.PackedLinear", altered_models.Plain)
+        monkeypatch.setattr("tertulia.models.local.bare_opening.packing_of", lambda *_, **__: altered_models.Plain)
+        decoding_state.lean_passes[expected] = lean_llama.LeanLlama(lean_parts.parts_of(expected, altered_models.Plain))
     else:
-        assert use_lean_passes(expected, half=half)
-    read = read_bare(base, dtype, adapters, half=half)
+        assert lean_parts.use_lean_passes(expected, half=half)
+    read = bare_opening.read_bare(base, dtype, adapters, half=half)
     assert read is not None
     for one, other in zip(digits(read[0], 1000), digits(expected, 1000), strict=True):
         assert torch.equal(one, other)
-    assert precision_of(read[0]) == precision_of(expected) == ("float16" if half else way)
+    assert packed_linear.precision_of(read[0]) == packed_linear.precision_of(expected) == ("float16" if half else way)
     assert (base / "model.safetensors").read_bytes() == before
-    for ask in (vocabulary_of, layers_of, token_bytes, has_positions_by_length):
+    for ask in (
+        architecture.vocabulary_of,
+        architecture.layers_of,
+        architecture.token_bytes,
+        architecture.has_positions_by_length,
+    ):
         assert ask(read[0]) == ask(expected)
 
 
 def test_positions_turn_as_those_of_transformers(tmp_path: Path) -> None:
-    model = AutoModelForCausalLM.from_pretrained(save_tied(tmp_path / "tiny"))
+    model = transformers.AutoModelForCausalLM.from_pretrained(save_tied(tmp_path / "tiny"))
     config = model.config
     positions, hidden = torch.arange(config.max_position_embeddings)[None], torch.zeros(1, 1)
-    ours = Rotary(config.head_dim, config.rope_parameters["rope_theta"])(hidden, positions)
+    ours = bare_model.Rotary(config.head_dim, config.rope_parameters["rope_theta"])(hidden, positions)
     theirs = model.base_model.rotary_emb(hidden, positions)
     assert all(torch.equal(one, other) for one, other in zip(ours, theirs, strict=True))
 
@@ -125,7 +136,7 @@ def tokens_of(tokenizer: HuggingFaceTokenizer) -> list[Any]:
 
 
 def same_tokenizer(folder: Path) -> None:
-    by_transformers, bare = AutoTokenizer.from_pretrained(folder), BareTokenizer(folder)
+    by_transformers, bare = transformers.AutoTokenizer.from_pretrained(folder), BareTokenizer(folder)
     assert tokens_of(HuggingFaceTokenizer(bare)) == tokens_of(HuggingFaceTokenizer(by_transformers))
     assert json.loads(by_transformers.backend_tokenizer.to_str()) == json.loads(bare.text)
     assert (bare.end, bare.get_added_vocab()) == (by_transformers.eos_token_id, by_transformers.get_added_vocab())
@@ -142,7 +153,7 @@ def test_a_check_is_made_once_and_again_when_something_changes(
     monkeypatch.setattr(loading, "_load_causal", lambda *given: made.append(given) or load(*given))
     voice = save_adapters(tmp_path / "voice", folder)
     first, again = opened(tmp_path), opened(tmp_path)
-    assert isinstance(first.model, BareModel)
+    assert isinstance(first.model, bare_model.BareModel)
     assert first.traits == again.traits
     assert first.traits.layer_windows == (None,) * 4
     assert len(made) == 1
@@ -151,8 +162,10 @@ def test_a_check_is_made_once_and_again_when_something_changes(
     assert with_voice.weights.adapters == str(voice)
     opened(tmp_path, f"{embedded.PLAIN}+{voice}")
     assert len(made) == 2
-    weights = load_file(folder / "model.safetensors")
-    save_file({name: tensor * 1.01 for name, tensor in weights.items()}, folder / "model.safetensors", {"format": "pt"})
+    weights = safetensors.load_file(folder / "model.safetensors")
+    safetensors.save_file(
+        {name: tensor * 1.01 for name, tensor in weights.items()}, folder / "model.safetensors", {"format": "pt"}
+    )
     opened(tmp_path)
     assert len(made) == 3
     for kept in folder.glob("exact-attention-*.json"):
@@ -165,7 +178,9 @@ def test_a_check_is_made_once_and_again_when_something_changes(
 def test_a_model_that_is_read_otherwise_than_its_definition_is_refused(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bare_opening, "Rotary", lambda size, base: Rotary(size, base / 50))
+    monkeypatch.setattr(
+        "tertulia.models.local.bare_opening.Rotary", lambda size, base: bare_model.Rotary(size, base / 50)
+    )
     for _ in range(2):
         with pytest.raises(AttentionUnavailableError, match=r"'smollm2:plain' can't be used: the captured"):
             opened(tmp_path)
@@ -187,7 +202,7 @@ def configured(folder: Path, **values: Any) -> None:
 )
 def test_what_is_otherwise_is_opened_by_transformers(folder: Path, tmp_path: Path, change: Any) -> None:
     change(folder)
-    assert not isinstance(opened(tmp_path).model, BareModel)
+    assert not isinstance(opened(tmp_path).model, bare_model.BareModel)
 
 
 def shortened(file: Path) -> None:
@@ -215,7 +230,9 @@ def test_damaged_files_are_refused_in_one_line_as_by_transformers(folder: Path, 
 def test_adapters_of_another_model_are_refused(folder: Path, tmp_path: Path) -> None:
     voice = save_adapters(tmp_path / "voice", folder)
     file = voice / "adapter_model.safetensors"
-    save_file({name.replace("layers.0", "layers.77"): each for name, each in load_file(file).items()}, file)
+    safetensors.save_file(
+        {name.replace("layers.0", "layers.77"): each for name, each in safetensors.load_file(file).items()}, file
+    )
     with pytest.raises(ModelError, match=r"are for another model: model\.layers\.77"):
         opened(tmp_path, f"{embedded.PLAIN}+{voice}")
 

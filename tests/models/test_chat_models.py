@@ -24,8 +24,6 @@ from tertulia.state.language_model import Activity, GenerationRequest, ReplyFiel
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Prompt, Reply, Unit
 
-pytest.importorskip("langchain_openai")
-
 # --- what is asked ----------------------------------------------------------------------------------------------------
 
 

@@ -20,8 +20,6 @@ from tertulia.state.language_model import GenerationRequest
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Prompt, Unit
 
-pytest.importorskip("langchain_openai")
-
 
 def _picture(format: str) -> bytes:
     file = io.BytesIO()

@@ -1,16 +1,20 @@
 """Context-aware decoding, and how much a reply has to do with its context."""
 
+from __future__ import annotations
+
 import random
 from dataclasses import replace
 
 import pytest
-import torch
-from support.tiny import FAMILIES, tiny_language_model
+from support.on_use import on_use
+from support.tiny import EACH_FAMILY, tiny_language_model
 
-from tertulia.models.local.decoding import amplified, text_logits
 from tertulia.prompts.render import render
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
 from tertulia.state.records import Prompt, Unit
+
+decoding = on_use("tertulia.models.local.decoding")
+torch = on_use("torch")
 
 SPEECH = (ReplyField("Ana", "speech", max_tokens=20),)
 
@@ -37,7 +41,7 @@ def _request(model, strength: float = 0.0, rows: int = 3, **others) -> Generatio
 def test_what_the_context_adds_is_added_again_to_what_is_plausible() -> None:
     with_context = torch.tensor([0.5, 0.3, 0.19, 0.01]).log()
     gains = with_context - torch.tensor([0.5, 0.1, 0.38, 0.02]).log()
-    found = amplified(with_context, gains, 2.0).softmax(-1)
+    found = decoding.amplified(with_context, gains, 2.0).softmax(-1)
     expected = torch.tensor([0.5, 0.3 * 3**2, 0.19 * 0.5**2, 0.0])  # the last has a fiftieth of the likeliest
     assert torch.allclose(found, expected / expected.sum())
 
@@ -45,7 +49,7 @@ def test_what_the_context_adds_is_added_again_to_what_is_plausible() -> None:
 def test_tokens_that_may_not_come_stay_out() -> None:
     logits = torch.tensor([0.0, -torch.inf, 1.0])
     gains = torch.tensor([0.0, torch.nan, 0.0])
-    assert amplified(logits, gains, 1.0).tolist() == [0.0, -torch.inf, 1.0]
+    assert decoding.amplified(logits, gains, 1.0).tolist() == [0.0, -torch.inf, 1.0]
 
 
 async def test_without_strength_the_replies_are_those_to_the_prompt_alone() -> None:
@@ -78,7 +82,7 @@ async def test_strength_changes_replies_and_raises_their_information() -> None:
     assert sum(reply.information for reply in strong) > sum(reply.information for reply in plain)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 async def test_a_batch_gives_the_replies_of_its_requests_alone(family: str) -> None:
     model = tiny_language_model(family)
 
@@ -106,7 +110,7 @@ def test_what_may_not_be_repeated_is_not_however_sure_the_model_is() -> None:
     request = replace(_request(model, 1.0), no_repeat_from=((5, 6),), no_repeat_ngram=2)
     logits, gains = torch.zeros(len(model.tokenizer.tokenizer)), torch.zeros(len(model.tokenizer.tokenizer))
     logits[6] = 20.0  # alone plausible
-    found = text_logits([5], logits, gains, request, model.tokenizer)
+    found = decoding.text_logits([5], logits, gains, request, model.tokenizer)
     assert found[6] == -torch.inf
     assert found[7] == 0.0
 
@@ -121,5 +125,5 @@ def test_a_word_that_has_begun_is_spelled_as_the_model_alone_would(
     logits = torch.full((len(model.tokenizer.tokenizer),), -20.0)
     logits[token], logits[other] = 1.0, 0.0
     gains = torch.zeros_like(logits).index_fill(0, torch.tensor(other), 5.0)
-    found = text_logits(encode(text), logits, gains, _request(model, 1.0), model.tokenizer)
+    found = decoding.text_logits(encode(text), logits, gains, _request(model, 1.0), model.tokenizer)
     assert (int(found.argmax()) == other) is is_amplified

@@ -1,27 +1,31 @@
 """Replies by grammar: never malformed or broken off, each row by its generator, scored while they are decoded."""
 
+from __future__ import annotations
+
 import json
 import random
 import re
 from dataclasses import replace
 
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.tiny import FAMILIES, tiny_language_model, tiny_model
+from support.on_use import on_use
+from support.tiny import EACH_FAMILY, tiny_language_model, tiny_model
 
 from tertulia.models.loading import open_model
-from tertulia.models.local.attention_scores import attention_by_definition, unit_scores
-from tertulia.models.local.decoding import continues_word, draw_token, text_logits
-from tertulia.models.local.decoding_state import current_state
 from tertulia.models.local.grammar import ends_with_sentence
-from tertulia.models.local.prefix import Prefix
 from tertulia.prompts.placeholders import is_placeholder
 from tertulia.prompts.render import render
 from tertulia.state.errors import AttentionUnavailableError, ContextWindowError, ModelError, NotFoundError, UsageError
 from tertulia.state.language_model import GenerationRequest, ReplyField, ScoringOptions
 from tertulia.state.records import Prompt, Unit
+
+attention_scores = on_use("tertulia.models.local.attention_scores")
+decoding = on_use("tertulia.models.local.decoding")
+decoding_state = on_use("tertulia.models.local.decoding_state")
+prefix = on_use("tertulia.models.local.prefix")
+torch = on_use("torch")
 
 NAMES = ["Ana Sol", 'Ana "Sol" Ruiz', "安娜", "Ana\nSol 🦆", "<|im_end|>"]
 SPEECH = (ReplyField("Ana", "speech", max_tokens=24), ReplyField("over?", "boolean"))
@@ -110,7 +114,7 @@ def _batch(model) -> list[GenerationRequest]:
     ]
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 async def test_replies_of_a_batch_are_those_of_its_requests_alone(family: str) -> None:
     model = tiny_language_model(family)
     alone = [await model.generate(request) for request in _batch(model)]
@@ -171,7 +175,7 @@ def _count_prefilled(model, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     forward = base.forward
 
     def counted(input_ids, **others):
-        if isinstance(current_state.get(), Prefix):
+        if isinstance(decoding_state.current_state.get(), prefix.Prefix):
             read.append(input_ids.shape[1])
         return forward(input_ids=input_ids, **others)
 
@@ -179,7 +183,7 @@ def _count_prefilled(model, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return read
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 async def test_a_kept_shared_prefix_makes_no_difference_to_the_numbers(
     family: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,8 +237,10 @@ async def test_scores_captured_while_decoding_equal_the_definition(family: str) 
     assert len({len(reply.tokens) for reply in replies}) > 1, "rows of different length are what is to be tested"
     plain = tiny_model(family)
     by_reply = [
-        unit_scores(
-            attention_by_definition(plain, request.prompt.input_ids, reply.tokens), request.prompt, ScoringOptions()
+        attention_scores.unit_scores(
+            attention_scores.attention_by_definition(plain, request.prompt.input_ids, reply.tokens),
+            request.prompt,
+            ScoringOptions(),
         )
         for reply in replies
     ]
@@ -288,7 +294,7 @@ async def test_a_response_without_tokens_is_refused(model) -> None:
 @settings(max_examples=50)
 def test_the_draw_is_from_the_nucleus(logits: list[float], number: float, top_p: float) -> None:
     values = torch.tensor(logits)
-    drawn = draw_token(values, number, 1.0, top_p)
+    drawn = decoding.draw_token(values, number, 1.0, top_p)
     chances = values.softmax(-1).double()
     above = chances[chances > chances[drawn]].sum().item()
     assert above < top_p + 1e-6, "a token is drawn only while the likelier ones do not reach top-p"
@@ -299,14 +305,14 @@ def test_the_draw_follows_the_distribution() -> None:
     counts = [0] * 4
     generator = random.Random(3)
     for _ in range(4000):
-        counts[draw_token(logits, generator.random(), 0.8, 1.0)] += 1
+        counts[decoding.draw_token(logits, generator.random(), 0.8, 1.0)] += 1
     expected = (logits / 0.8).softmax(-1)
     assert counts[3] == 0
     assert [count / 4000 for count in counts[:3]] == pytest.approx(expected[:3].tolist(), abs=0.03)
 
 
 def test_a_nucleus_wider_than_the_likely_ranks_is_found() -> None:
-    assert len({draw_token(torch.zeros(2000), i / 2000, 1.0, 1.0) for i in range(2000)}) > 1900
+    assert len({decoding.draw_token(torch.zeros(2000), i / 2000, 1.0, 1.0) for i in range(2000)}) > 1900
 
 
 def test_a_folder_is_opened_and_what_is_none_is_refused(tmp_path) -> None:
@@ -377,7 +383,7 @@ async def test_a_local_model_can_not_say_what_the_form_says(model, monkeypatch: 
 )
 def test_a_token_that_goes_on_with_a_word_is_known(model, text: str, token: str, goes_on: bool) -> None:
     before = model.tokenizer.encode(text)
-    assert continues_word(before, model.tokenizer.encode(token)[0], model.tokenizer) is goes_on
+    assert decoding.continues_word(before, model.tokenizer.encode(token)[0], model.tokenizer) is goes_on
 
 
 async def test_a_word_that_may_not_be_repeated_is_kept_from_beginning_and_not_broken_off(
@@ -401,11 +407,11 @@ async def test_a_word_that_may_not_be_repeated_is_kept_from_beginning_and_not_br
 def test_three_tokens_of_a_recent_line_do_not_come_again(model, length: int, is_kept_out: bool) -> None:
     line = tuple(model.tokenizer.encode("We go to the quay and on."))
     request, logits = replace(_request(model), no_repeat_ngram=length), torch.zeros(len(model.tokenizer.tokenizer))
-    words = [i for i in range(2, len(line)) if not continues_word(line[:i], line[i], model.tokenizer)]
+    words = [i for i in range(2, len(line)) if not decoding.continues_word(line[:i], line[i], model.tokenizer)]
     assert words
     for i in words:
-        assert text_logits(line[:i], logits, None, request, model.tokenizer)[line[i]] == 0
+        assert decoding.text_logits(line[:i], logits, None, request, model.tokenizer)[line[i]] == 0
         recent = replace(request, recent_lines=(line,))
-        found = text_logits(line[:i], logits, None, recent, model.tokenizer)
+        found = decoding.text_logits(line[:i], logits, None, recent, model.tokenizer)
         assert bool(found[line[i]] == -torch.inf) is is_kept_out
         assert (found == 0).sum() == len(logits) - is_kept_out

@@ -1,22 +1,26 @@
 """DRY: what a token costs that would go on with a repetition, by hand, and what is said under it."""
 
+from __future__ import annotations
+
 import random
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-import torch
 from support.dialogue_case import a_context
+from support.on_use import on_use
 from support.scripted import ScriptedModel
 from support.tiny import tiny_language_model
 
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.models.journal import generation_parameters
-from tertulia.models.local.decoding import text_logits
 from tertulia.models.local.repetition import repetition_penalties
 from tertulia.prompts.render import render
 from tertulia.state.language_model import GenerationRequest, LanguageModel, ReplyField
 from tertulia.state.records import Prompt, Reply, Unit
+
+decoding = on_use("tertulia.models.local.decoding")
+torch = on_use("torch")
 
 #: Words by token: signs that end a repetition are 20 to 24.
 WORDS = {20: "\n", 21: ":", 22: '"', 23: '."', 24: " *"}
@@ -69,14 +73,14 @@ def a_request(model: LanguageModel, dry: float, lines: tuple[tuple[int, ...], ..
 def test_it_comes_off_the_logit_beside_the_bans_and_before_the_context_is_amplified() -> None:
     request = replace(a_request(ScriptedModel(), 2.0, ((1, 2, 3, 7), (2, 3, 8))), no_repeat_ngram=4)
     logits = torch.zeros(30)
-    found = text_logits([1, 2, 3], logits, None, request, Words())  # type: ignore[arg-type]
+    found = decoding.text_logits([1, 2, 3], logits, None, request, Words())  # type: ignore[arg-type]
     assert (float(found[7]), float(found[8])) == (-torch.inf, -2.0), "one is banned, the other costs"
     assert (found == 0).sum() == 28
     gains = torch.zeros(30).index_fill(0, torch.tensor([8]), 1.5)
     request = replace(request, no_repeat_ngram=0, context_strength=1.0)
-    found = text_logits([1, 2, 3], logits, gains, request, Words())  # type: ignore[arg-type]
+    found = decoding.text_logits([1, 2, 3], logits, gains, request, Words())  # type: ignore[arg-type]
     assert (float(found[7]), float(found[8])) == (-torch.inf, -0.5), "7 costs 3.5, so the context does not lift it"
-    assert torch.equal(text_logits([1, 2, 3], logits, None, replace(request, dry=0.0), Words()), logits)  # type: ignore[arg-type]
+    assert torch.equal(decoding.text_logits([1, 2, 3], logits, None, replace(request, dry=0.0), Words()), logits)  # type: ignore[arg-type]
 
 
 async def test_a_line_that_was_said_is_not_said_again() -> None:

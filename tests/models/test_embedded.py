@@ -1,19 +1,19 @@
 """The embedded model and embedder: exact scores, quick loading, a turn on the shipped town from end to end."""
 
+from __future__ import annotations
+
 import asyncio
 import json
 import re
 
 import pytest
-import torch
-from transformers import AutoModelForCausalLM
+from support.on_use import on_use
 
 from tertulia.cli.environment import cache_folder
 from tertulia.cli.main import main
 from tertulia.models.loading import open_embedder, open_model
 from tertulia.models.local import embedded
 from tertulia.models.local.adapters import merge_adapters, read_adapters
-from tertulia.models.local.attention_scores import attention_by_definition, unit_scores
 from tertulia.models.local.embedder import SentenceEmbedder
 from tertulia.prompts.render import render
 from tertulia.state.errors import ModelError
@@ -21,7 +21,11 @@ from tertulia.state.language_model import ScoringOptions
 from tertulia.state.preparing import prepare
 from tertulia.state.records import Prompt, Unit
 
-pytestmark = pytest.mark.slow
+attention_scores = on_use("tertulia.models.local.attention_scores")
+torch = on_use("torch")
+transformers = on_use("transformers")
+
+pytestmark = [pytest.mark.slow, pytest.mark.full]
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +36,9 @@ def model():
 @pytest.fixture(scope="module")
 def by_transformers():
     """The same weights with transformers' modules, which have the definition."""
-    loaded = AutoModelForCausalLM.from_pretrained(embedded.folder(cache_folder()), dtype=torch.float32).eval()
+    loaded = transformers.AutoModelForCausalLM.from_pretrained(
+        embedded.folder(cache_folder()), dtype=torch.float32
+    ).eval()
     merge_adapters(loaded, read_adapters(embedded.VOICE))
     return loaded
 
@@ -44,8 +50,10 @@ async def test_scores_equal_the_definition(model, by_transformers) -> None:
     responses = [model.tokenizer.encode(text) for text in ("Boat 3 is late again.", "Let us wait for the tide, then.")]
     found = await model.score(prompt, responses, ScoringOptions())
     for response, scores in zip(responses, found, strict=True):
-        expected = unit_scores(
-            attention_by_definition(by_transformers, prompt.input_ids, response), prompt, ScoringOptions()
+        expected = attention_scores.unit_scores(
+            attention_scores.attention_by_definition(by_transformers, prompt.input_ids, response),
+            prompt,
+            ScoringOptions(),
         )
         assert scores == pytest.approx(expected, rel=1e-4)
 

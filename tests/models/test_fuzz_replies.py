@@ -25,6 +25,8 @@ from support.hostile_replies import (
 from benchmarks.tiny_tokenizer import tiny_tokenizer
 from tertulia.models.local.tokenizer import HuggingFaceTokenizer
 
+pytestmark = pytest.mark.full
+
 STORE = Path("tertulia.db")
 
 FULL = settings.default.max_examples >= 2000

@@ -1,20 +1,24 @@
 """The attention of a response by layer and head: of every family what transformers reports, and summed, Eq. 1."""
 
+from __future__ import annotations
+
 import random
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from support.tiny import FAMILIES, VOCABULARY, tiny_language_model, tiny_model
+from support.on_use import on_use
+from support.tiny import EACH_FAMILY, VOCABULARY, tiny_language_model, tiny_model
 
-from tertulia.models.local import attention
-from tertulia.models.local.head_attention import NEUTRAL_REPLY
 from tertulia.state.errors import ContextWindowError, SettingError
 from tertulia.state.head_weights import HeadWeights
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
 from tertulia.state.questions import HeadAttentionModel
+
+attention = on_use("tertulia.models.local.attention")
+head_attention = on_use("tertulia.models.local.head_attention")
+torch = on_use("torch")
 
 SPANS = {"first": (2, 9), "middle": (12, 20), "last": (28, 30)}
 
@@ -27,7 +31,7 @@ def a_prompt() -> RenderedPrompt:
     return RenderedPrompt(tuple(_tokens(30, 1)), SPANS, dict.fromkeys(SPANS, "block"))
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 async def test_each_head_has_what_the_model_reports(family: str) -> None:
     response, prompt = _tokens(7, 2), a_prompt().input_ids
     whole = tiny_model(family)
@@ -45,7 +49,7 @@ async def test_each_head_has_what_the_model_reports(family: str) -> None:
             assert heads == pytest.approx(of_layer, rel=1e-4, abs=1e-6)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 async def test_its_mean_over_heads_and_sum_over_layers_is_eq_1(family: str) -> None:
     model, response = tiny_language_model(family), _tokens(9, 3)
     (scores,) = await model.score(a_prompt(), [response], ScoringOptions())
@@ -57,14 +61,14 @@ async def test_its_mean_over_heads_and_sum_over_layers_is_eq_1(family: str) -> N
 async def test_a_response_read_in_several_blocks_of_queries_has_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     model, response = tiny_language_model(), _tokens(9, 4)
     whole = await model.head_attention(a_prompt(), response, (1, 8))
-    monkeypatch.setattr(attention, "MAX_WEIGHTS", 200)
+    monkeypatch.setattr("tertulia.models.local.attention.MAX_WEIGHTS", 200)
     model.clear_cache()
     in_blocks = await model.head_attention(a_prompt(), response, (1, 8))
     for unit, layers in whole.items():
         assert [h for heads in in_blocks[unit] for h in heads] == pytest.approx([h for heads in layers for h in heads])
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 async def test_scores_that_tell_heads_apart_equal_their_formulas_written_out(family: str) -> None:
     model, response = tiny_language_model(family), _tokens(9, 3)
     by_head = await model.head_attention(a_prompt(), response, (2, 8))
@@ -76,7 +80,7 @@ async def test_scores_that_tell_heads_apart_equal_their_formulas_written_out(fam
     expected = {unit: float((np.array(heads) * weights).sum()) for unit, heads in by_head.items()}
     assert scores == pytest.approx(expected, rel=1e-6)
 
-    reply = model.tokenizer.encode(NEUTRAL_REPLY)
+    reply = model.tokenizer.encode(head_attention.NEUTRAL_REPLY)
     neutral = await model.head_attention(a_prompt(), reply, (0, len(reply)))
     (scores,) = await model.score(a_prompt(), [response], ScoringOptions("beyond-neutral"), [(2, 8)])
     beyond = {unit: np.maximum(0, np.array(by_head[unit]) - np.array(neutral[unit])) for unit in SPANS}

@@ -1,27 +1,32 @@
 """What is kept of prompts saves reading them again, and does not show in the digits."""
 
+from __future__ import annotations
+
 import random
 import shutil
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import cycle, product
 from pathlib import Path
 
 import pytest
-import torch
 from support.dialogue_case import a_context, a_pier
-from support.tiny import FAMILIES, VOCABULARY, tiny_language_model, tiny_model
+from support.on_use import on_use
+from support.tiny import EACH_FAMILY, FAMILIES, VOCABULARY, tiny_language_model, tiny_model
 
-from tertulia.models.local.attention_interface import IMPLEMENTATION
-from tertulia.models.local.causal import CausalLanguageModel
-from tertulia.models.local.decoding_state import current_state, prefill
-from tertulia.models.local.kept_chunks import Chunk, KeptChunks
-from tertulia.models.local.prefix import Prefix
 from tertulia.runs.driving.conversation import drive
 from tertulia.runs.driving.events import Event, TurnFinished
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
 from tertulia.state.records import Reply, TurnRecord
 from tertulia.storage.sqlite.checkpoints import open_checkpoints
 from tertulia.storage.store import SqlStore
+
+attention_interface = on_use("tertulia.models.local.attention_interface")
+causal = on_use("tertulia.models.local.causal")
+decoding_state = on_use("tertulia.models.local.decoding_state")
+kept_chunks = on_use("tertulia.models.local.kept_chunks")
+prefix = on_use("tertulia.models.local.prefix")
+torch = on_use("torch")
 
 LENGTH = 32
 
@@ -31,8 +36,10 @@ def _tokens(count: int, seed: int) -> list[int]:
 
 
 #: Prompts of one speaker: lines are added, an item in the middle changes, the first token changes, one ends on a cut.
-BASE = _tokens(150, 1)
-PROMPTS = [BASE, [*BASE, *_tokens(40, 2)], [*BASE[:70], *_tokens(90, 3)], [7, *BASE[1:]], BASE[: 4 * LENGTH + 1]]
+@cache
+def prompts() -> list[list[int]]:
+    base = _tokens(150, 1)
+    return [base, [*base, *_tokens(40, 2)], [*base[:70], *_tokens(90, 3)], [7, *base[1:]], base[: 4 * LENGTH + 1]]
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +52,7 @@ def _rendered(tokens: Sequence[int], shared: int = 0) -> RenderedPrompt:
     return RenderedPrompt(tuple(tokens), spans, dict.fromkeys(spans, "block"), shared_prefix=shared)
 
 
-async def _figures(model: CausalLanguageModel, tokens: Sequence[int], shared: int) -> list[object]:
+async def _figures(model: causal.CausalLanguageModel, tokens: Sequence[int], shared: int) -> list[object]:
     """Whatever a model is asked about a prompt."""
     prompt = _rendered(tokens, shared)
     generators = tuple(random.Random(row) for row in range(2))
@@ -62,46 +69,46 @@ async def _figures(model: CausalLanguageModel, tokens: Sequence[int], shared: in
 
 @pytest.mark.parametrize(
     ("family", "shared", "dtype"),
-    [(family, *how) for family, how in zip(FAMILIES, cycle(product((0, 50), (torch.float32, torch.bfloat16))))],
+    [(family, *how) for family, how in zip(FAMILIES, cycle(product((0, 50), ("float32", "bfloat16"))))],
 )
-async def test_what_was_kept_does_not_show_in_the_digits(family: str, shared: int, dtype: torch.dtype) -> None:
+async def test_what_was_kept_does_not_show_in_the_digits(family: str, shared: int, dtype: str) -> None:
     model = tiny_language_model(family)
-    model.model.to(dtype)
+    model.model.to(getattr(torch, dtype))
     cold = []
-    for prompt in PROMPTS:
+    for prompt in prompts():
         model.clear_cache()
         cold.append(await _figures(model, prompt, shared))
     model.clear_cache()
     for number in (1, 0, 3, 2, 4):
-        assert await _figures(model, PROMPTS[number], shared) == cold[number]
+        assert await _figures(model, prompts()[number], shared) == cold[number]
 
 
 async def test_a_prompt_larger_than_the_budget_is_read_and_not_kept() -> None:
     model = tiny_language_model()
-    expected = [await _figures(model, prompt, 0) for prompt in PROMPTS]
+    expected = [await _figures(model, prompt, 0) for prompt in prompts()]
     model.clear_cache()
     model.prompts.chunks.budget = 100
-    assert [await _figures(model, prompt, 0) for prompt in PROMPTS] == expected
+    assert [await _figures(model, prompt, 0) for prompt in prompts()] == expected
     assert not list(model.prompts.chunks)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 def test_keys_and_values_are_the_same_to_the_bit(family: str) -> None:
     for dtype in (torch.float32, torch.bfloat16):
         model = tiny_model(family).to(dtype)
-        model.set_attn_implementation(IMPLEMENTATION)
-        kept = KeptChunks(1 << 30)
-        for prompt in (*PROMPTS, PROMPTS[0]):
-            cold, warm = prefill(model, prompt), prefill(model, prompt, 0, kept)
+        model.set_attn_implementation(attention_interface.IMPLEMENTATION)
+        kept = kept_chunks.KeptChunks(1 << 30)
+        for prompt in (*prompts(), prompts()[0]):
+            cold, warm = decoding_state.prefill(model, prompt), decoding_state.prefill(model, prompt, 0, kept)
             assert all(map(torch.equal, (*cold.keys, *cold.values), (*warm.keys, *warm.values))), dtype
 
 
-def _passes_counted(model: CausalLanguageModel, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def _passes_counted(model: causal.CausalLanguageModel, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list that gets the tokens of each forward pass in which a prompt is read."""
     read, forward = [], model.model.base_model.forward
 
     def counted(input_ids, **others):
-        if isinstance(current_state.get(), Prefix):
+        if isinstance(decoding_state.current_state.get(), prefix.Prefix):
             read.append(input_ids.shape[1])
         return forward(input_ids=input_ids, **others)
 
@@ -125,7 +132,7 @@ async def test_the_judge_reads_no_prompt_again(monkeypatch: pytest.MonkeyPatch) 
 async def test_only_what_follows_the_common_beginning_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     model = tiny_language_model()
     read, passes = _passes_counted(model, monkeypatch), []
-    for prompt in PROMPTS:
+    for prompt in prompts():
         await model.log_likelihood(_rendered(prompt), Reply(text="{}", tokens=(5, 6), text_tokens=(0, 2), fields={}))
         passes.append(list(read))
         read.clear()
@@ -135,9 +142,9 @@ async def test_only_what_follows_the_common_beginning_is_read(monkeypatch: pytes
 def test_a_model_whose_positions_depend_on_the_length_reads_a_prompt_in_one_pass() -> None:
     model = tiny_model("llama, grouped heads")
     model.config.rope_parameters["rope_type"] = "dynamic"
-    model.set_attn_implementation(IMPLEMENTATION)
-    kept = KeptChunks(1 << 30)
-    prefill(model, PROMPTS[0], 50, kept)
+    model.set_attn_implementation(attention_interface.IMPLEMENTATION)
+    kept = kept_chunks.KeptChunks(1 << 30)
+    decoding_state.prefill(model, prompts()[0], 50, kept)
     assert [len(tokens) for _, tokens in kept] == [149]
 
 
@@ -170,21 +177,21 @@ async def test_a_run_killed_after_any_turn_goes_on_as_if_all_had_been_kept(
         assert await driven(left) == uninterrupted
 
 
-def _chunk(tokens: int) -> Chunk:
-    return Chunk((torch.zeros(1, tokens, 1),), (torch.zeros(1, tokens, 1),))
+def _chunk(tokens: int) -> kept_chunks.Chunk:
+    return kept_chunks.Chunk((torch.zeros(1, tokens, 1),), (torch.zeros(1, tokens, 1),))
 
 
 def _keys(tokens: str) -> list[tuple[int, tuple[int, ...]]]:
     return [(0, tuple(map(ord, tokens[: end + 1]))) for end in range(len(tokens))]
 
 
-def _texts(kept: KeptChunks) -> set[str]:
+def _texts(kept: kept_chunks.KeptChunks) -> set[str]:
     return {"".join(map(chr, tokens)) for _, tokens in kept}
 
 
 def _kept(room: int, *prompts: str) -> set[str]:
     """What of prompts is kept, one after the other, where there is room for so many chunks of a token."""
-    kept = KeptChunks(room * _chunk(1).size)
+    kept = kept_chunks.KeptChunks(room * _chunk(1).size)
     for prompt in prompts:
         kept.keep({key: _chunk(1) for key in _keys(prompt)})
     return _texts(kept)
@@ -203,7 +210,7 @@ def test_what_was_found_again_leaves_room_for_what_is_new() -> None:
 
 
 def test_a_chunk_larger_than_the_budget_is_not_kept() -> None:
-    kept = KeptChunks(_chunk(2).size)
+    kept = kept_chunks.KeptChunks(_chunk(2).size)
     kept.keep(dict(zip(_keys("ab"), (_chunk(1), _chunk(9)), strict=True)))
     assert _texts(kept) == {"a"}
     kept.clear()

@@ -1,53 +1,57 @@
 """The lean passes of Llama-like models against transformers' modules, and weights in half precision."""
 
+from __future__ import annotations
+
 import random
 
 import pytest
-import torch
+from support.on_use import on_use
 from support.tiny import FAMILIES, VOCABULARY, save_tiny, tiny_model
-from torch import Tensor, nn
-from transformers import PreTrainedModel
 
 from benchmarks.tiny_tokenizer import tiny_tokenizer
 from tertulia.models.loading import open_model
-from tertulia.models.local.attention import AttentionOptions, attend_in_two_parts, attend_prompt
-from tertulia.models.local.attention_scores import attention_by_definition, require_exact_attention
-from tertulia.models.local.causal import CausalLanguageModel
-from tertulia.models.local.decoding_state import DecodingState, lean_passes, prefill
 from tertulia.models.local.engine import ENGINE
-from tertulia.models.local.kept_chunks import KeptChunks
-from tertulia.models.local.lean_llama import LeanLlama
-from tertulia.models.local.lean_parts import parts_of, use_lean_passes
-from tertulia.models.local.packed_linear import (
-    HalfLinear,
-    computes_with_half_weights,
-    pack_linear_layers,
-    precision_of,
-    weight_bytes,
-)
 from tertulia.models.local.platforms import platform_of
-from tertulia.models.local.row_groups import Group
 from tertulia.state.language_model import GenerationRequest, ModelTraits, RenderedPrompt, ReplyField, ScoringOptions
+
+local_attention = on_use("tertulia.models.local.attention")
+attention_scores = on_use("tertulia.models.local.attention_scores")
+causal = on_use("tertulia.models.local.causal")
+decoding_state = on_use("tertulia.models.local.decoding_state")
+kept_chunks = on_use("tertulia.models.local.kept_chunks")
+lean_llama = on_use("tertulia.models.local.lean_llama")
+lean_parts = on_use("tertulia.models.local.lean_parts")
+packed_linear = on_use("tertulia.models.local.packed_linear")
+row_groups = on_use("tertulia.models.local.row_groups")
+torch = on_use("torch")
+nn = on_use("torch.nn")
+transformers = on_use("transformers")
 
 LEAN = ["llama, grouped heads", "llama, ungrouped heads", "qwen2, sliding windows", "mistral, all sliding"]
 
-if not pack_linear_layers(nn.Sequential(nn.Linear(8, 8))):
-    pytest.skip("no packed weights here", allow_module_level=True)
+half_too = pytest.mark.parametrize("half", [False, True])
 
-half_too = pytest.mark.parametrize(
-    "half", [False, pytest.param(True, marks=pytest.mark.skipif(not computes_with_half_weights(), reason="not here"))]
-)
+
+@pytest.fixture(autouse=True)
+def packed(request: pytest.FixtureRequest) -> None:
+    """Skip tests of weights that are not packed on this processor."""
+    asked = getattr(request.node, "callspec", None)
+    needs_half = (asked is not None and asked.params.get("half") is True) or request.cls is not None
+    if not packed_linear.pack_linear_layers(nn.Sequential(nn.Linear(8, 8))) or (
+        needs_half and not packed_linear.computes_with_half_weights()
+    ):
+        pytest.skip("no packed weights here")
 
 
 def _tokens(count: int, seed: int) -> list[int]:
     return torch.randint(3, VOCABULARY, (count,), generator=torch.Generator().manual_seed(seed)).tolist()
 
 
-def _relative(found: Tensor, expected: Tensor) -> float:
+def _relative(found: torch.Tensor, expected: torch.Tensor) -> float:
     return float(((found - expected).abs() / expected.abs().clamp_min(1e-4)).max())
 
 
-def _rounded(model: PreTrainedModel) -> PreTrainedModel:
+def _rounded(model: transformers.PreTrainedModel) -> transformers.PreTrainedModel:
     """Return a model with the weights of its products rounded to half precision."""
     with torch.no_grad():
         for module in model.modules():
@@ -66,21 +70,21 @@ def test_rows_behind_several_prefixes_equal_the_plain_model(
     # Tied or not, the embeddings that tokens are looked up in stay as they are.
     plain = tiny_model(family) if not half else _rounded(tiny_model(family))
     model = tiny_model(family)
-    assert use_lean_passes(model, half=half)
-    require_exact_attention(model)
+    assert lean_parts.use_lean_passes(model, half=half)
+    attention_scores.require_exact_attention(model)
     prompts, of_row = [_tokens(n, n) for n in (40, 9, 1, 23)], [0, 1, 1, 2, 3]
     responses = [_tokens(9, 50 + row) for row in range(5)]
-    prefixes, kept = [prefill(model, prompt) for prompt in prompts], KeptChunks(1 << 30)
-    prefill(model, prompts[0], 20, kept)
-    prefixes[0] = prefill(model, prompts[0], 20, kept)
-    state = DecodingState(model, [prefixes[at] for at in of_row], 1, 10, capture=True)
+    prefixes, kept = [decoding_state.prefill(model, prompt) for prompt in prompts], kept_chunks.KeptChunks(1 << 30)
+    decoding_state.prefill(model, prompts[0], 20, kept)
+    prefixes[0] = decoding_state.prefill(model, prompts[0], 20, kept)
+    state = decoding_state.DecodingState(model, [prefixes[at] for at in of_row], 1, 10, capture=True)
     state.next_logits([[prompts[at][-1], *r[:row]] for row, (at, r) in enumerate(zip(of_row, responses, strict=True))])
     state.next_logits([[7, 7], *(r[row : row + 1] for row, r in enumerate(responses) if row)])
     state.truncate(0, 2)
     state.read([responses[0][:8], *(r[row + 1 : 8] for row, r in enumerate(responses) if row)])
     last = state.next_logits([[], *(r[8:] for r in responses[1:])])
     for row, (at, response) in enumerate(zip(of_row, responses, strict=True)):
-        expected = attention_by_definition(plain, prompts[at], response)
+        expected = attention_scores.attention_by_definition(plain, prompts[at], response)
         assert _relative(state.attention_of_row(row, 9), expected) < 1e-4
         if row:
             logits = plain(torch.tensor([[*prompts[at], *response]])).logits[0, -1]
@@ -92,7 +96,7 @@ def test_rows_behind_several_prefixes_equal_the_plain_model(
 def test_transformers_modules_go_on_giving_the_same(family: str, half: bool) -> None:
     plain = tiny_model(family) if not half else _rounded(tiny_model(family))
     model, tokens = tiny_model(family), torch.tensor([_tokens(30, 1)])
-    use_lean_passes(model, half=half)
+    lean_parts.use_lean_passes(model, half=half)
     with torch.inference_mode():
         torch.testing.assert_close(model(tokens).logits, plain(tokens).logits, rtol=1e-4, atol=1e-4)
 
@@ -101,29 +105,29 @@ def test_transformers_modules_go_on_giving_the_same(family: str, half: bool) -> 
 def test_other_architectures_stay_as_they_are(family: str) -> None:
     model = tiny_model(family)
     before = [type(module) for module in model.modules()]
-    assert not use_lean_passes(model)
+    assert not lean_parts.use_lean_passes(model)
     assert [type(module) for module in model.modules()] == before
-    assert model not in lean_passes
+    assert model not in decoding_state.lean_passes
 
 
 def test_an_activation_that_is_another_is_left_to_transformers() -> None:
     model = tiny_model("llama, grouped heads")
     model.config.hidden_act = "gelu"
-    assert not use_lean_passes(model)
+    assert not lean_parts.use_lean_passes(model)
 
 
 def test_products_of_another_kind_are_left_to_transformers() -> None:
     model = tiny_model("llama, grouped heads")
     mlp = model.base_model.layers[1].mlp
     mlp.up_proj = nn.Sequential(mlp.up_proj)
-    assert not use_lean_passes(model)
+    assert not lean_parts.use_lean_passes(model)
 
 
 @pytest.mark.parametrize("family", LEAN)
 def test_passes_in_bfloat16_are_as_near_as_those_of_transformers(family: str) -> None:
     """With plain products: not every processor packs weights in bfloat16."""
 
-    def plain(weight: Tensor, bias: Tensor | None) -> nn.Module:
+    def plain(weight: torch.Tensor, bias: torch.Tensor | None) -> nn.Module:
         linear = nn.Linear(*reversed(weight.shape), bias=bias is not None, dtype=weight.dtype)
         linear.load_state_dict({"weight": weight} | ({} if bias is None else {"bias": bias}))
         return linear
@@ -134,8 +138,10 @@ def test_passes_in_bfloat16_are_as_near_as_those_of_transformers(family: str) ->
         exact = tiny_model(family)(tokens).logits[0, 29:]
         model = tiny_model(family).bfloat16()
         expected = model(tokens).logits[0, 29:]
-    lean_passes[model] = LeanLlama(parts_of(model, plain))
-    found = DecodingState(model, prefill(model, prompt), 1, 8, capture=True).forward([[prompt[-1], *reply]])[0]
+    decoding_state.lean_passes[model] = lean_llama.LeanLlama(lean_parts.parts_of(model, plain))
+    found = decoding_state.DecodingState(model, decoding_state.prefill(model, prompt), 1, 8, capture=True).forward(
+        [[prompt[-1], *reply]]
+    )[0]
     assert found.dtype == torch.bfloat16
     assert (found - exact).norm() < 1.3 * (expected - exact).norm()
 
@@ -144,8 +150,8 @@ def test_no_layer_of_transformers_is_called_on_the_way() -> None:
     model, called = tiny_model("llama, grouped heads"), list[str]()
     for name, module in model.named_modules():
         module.register_forward_hook(lambda *_, name=name: called.append(name))
-    use_lean_passes(model)
-    state = DecodingState(model, prefill(model, _tokens(30, 1)), 2, 9, capture=False)
+    lean_parts.use_lean_passes(model)
+    state = decoding_state.DecodingState(model, decoding_state.prefill(model, _tokens(30, 1)), 2, 9, capture=False)
     state.next_logits([[7], [8, 9]])
     assert set(called) == {"model.embed_tokens", "model.rotary_emb"}
 
@@ -159,12 +165,16 @@ def test_rows_of_one_prompt_in_one_go_have_the_digits_of_the_usual_way(
     found, gone = [], list[bool]()
     for in_one_go in (True, False):
         model, prompt = tiny_model(family), _tokens(40, 1)
-        use_lean_passes(model, half=half)
-        usual = LeanLlama._takes_one_go
-        monkeypatch.setattr(LeanLlama, "_takes_one_go", lambda *given, usual=usual, go=in_one_go: go and usual(*given))
-        attend = Group.attend
-        monkeypatch.setattr(Group, "attend", lambda *a, attend=attend, **k: gone.append(True) or attend(*a, **k))
-        state = DecodingState(model, prefill(model, prompt), 3, 12, capture=True)
+        lean_parts.use_lean_passes(model, half=half)
+        usual = lean_llama.LeanLlama._takes_one_go
+        monkeypatch.setattr(
+            lean_llama.LeanLlama, "_takes_one_go", lambda *given, usual=usual, go=in_one_go: go and usual(*given)
+        )
+        attend = row_groups.Group.attend
+        monkeypatch.setattr(
+            row_groups.Group, "attend", lambda *a, attend=attend, **k: gone.append(True) or attend(*a, **k)
+        )
+        state = decoding_state.DecodingState(model, decoding_state.prefill(model, prompt), 3, 12, capture=True)
         logits = [state.next_logits([[prompt[-1], 5], [prompt[-1]], [prompt[-1], 6, 7]])]
         logits.append(state.next_logits([[9], [], [8]]))
         state.truncate(2, 1)
@@ -186,23 +196,23 @@ def test_attention_in_two_parts_is_that_in_one(heads: int, shared: int, n: int, 
     query = torch.randn(1, heads, n, 16, generator=generator)
     key, value = (torch.randn(1, heads // shared, before + n, 16, generator=generator) for _ in range(2))
     for window in (None, 8):
-        options = AttentionOptions(0.25, window, None, None)
-        expected = attend_prompt(query, key, value, options, None)
+        options = local_attention.AttentionOptions(0.25, window, None, None)
+        expected = local_attention.attend_prompt(query, key, value, options, None)
         torch.testing.assert_close(
-            attend_in_two_parts(query, key, value, options, None), expected, rtol=1e-5, atol=1e-6
+            local_attention.attend_in_two_parts(query, key, value, options, None), expected, rtol=1e-5, atol=1e-6
         )
 
 
 def test_a_prompt_is_read_in_two_parts(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
-    called, two_parts = list[int](), attend_in_two_parts
+    called, two_parts = list[int](), local_attention.attend_in_two_parts
     monkeypatch.setattr("tertulia.models.local.decoding_state.CHUNK", 8)
     monkeypatch.setattr(
         "tertulia.models.local.lean_llama.attend_in_two_parts", lambda *a: called.append(1) or two_parts(*a)
     )
     opened = open_model(str(save_tiny(tmp_path / "tiny")), cache=tmp_path, precision="float32")
-    assert isinstance(opened, CausalLanguageModel)
+    assert isinstance(opened, causal.CausalLanguageModel)
     called.clear()
-    prefill(opened.model, _tokens(40, 1))
+    decoding_state.prefill(opened.model, _tokens(40, 1))
     assert called
     platform = platform_of([opened])
     assert platform is not None
@@ -213,14 +223,16 @@ def test_a_prompt_is_read_in_two_parts(monkeypatch: pytest.MonkeyPatch, tmp_path
 async def test_what_the_context_adds_is_read_at_the_end_where_it_decides_nothing(
     strength: float, is_read_once: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read, forward = list[list[int]](), DecodingState._forward
+    read, forward = list[list[int]](), decoding_state.DecodingState._forward
     monkeypatch.setattr("tertulia.models.local.decoding._READ_AT_ONCE", 1 << 20)
     monkeypatch.setattr(
-        DecodingState, "_forward", lambda s, t, **k: read.append([len(row) for row in t]) or forward(s, t, **k)
+        decoding_state.DecodingState,
+        "_forward",
+        lambda s, t, **k: read.append([len(row) for row in t]) or forward(s, t, **k),
     )
     model = tiny_model("llama, grouped heads")
-    use_lean_passes(model)
-    asked = CausalLanguageModel("tiny", model, tiny_tokenizer(), ModelTraits(2048, "single_message", "rating"))
+    lean_parts.use_lean_passes(model)
+    asked = causal.CausalLanguageModel("tiny", model, tiny_tokenizer(), ModelTraits(2048, "single_message", "rating"))
     prompt, without = (RenderedPrompt(tuple(_tokens(n, 1)), {}, {}) for n in (30, 12))
     drawn = tuple(random.Random(f"{row}") for row in range(2))
     fields = (ReplyField("x", "speech", max_tokens=12),)
@@ -241,8 +253,10 @@ async def test_replies_and_scores_are_those_of_transformers_modules() -> None:
     found = []
     for is_lean in (False, True):
         model = tiny_model("llama, grouped heads")
-        assert not is_lean or use_lean_passes(model)
-        asked = CausalLanguageModel("tiny", model, tiny_tokenizer(), ModelTraits(2048, "single_message", "rating"))
+        assert not is_lean or lean_parts.use_lean_passes(model)
+        asked = causal.CausalLanguageModel(
+            "tiny", model, tiny_tokenizer(), ModelTraits(2048, "single_message", "rating")
+        )
         drawn = [random.Random(f"{row}") for row in range(3)]
         request = GenerationRequest(prompt, fields, tuple(drawn), 0.8, 0.9, without_context=without, weighs="answer")
         found.append(await asked.generate_scored(request, ScoringOptions()))
@@ -252,12 +266,11 @@ async def test_replies_and_scores_are_those_of_transformers_modules() -> None:
     assert lean_scores == pytest.approx(plain_scores, rel=1e-4)
 
 
-@pytest.mark.skipif(not computes_with_half_weights(), reason="no products with weights in half precision here")
 class TestHalfPrecision:
     @pytest.mark.parametrize("bias", [True, False])
     def test_a_product_is_that_of_the_rounded_weight_in_float32(self, bias: bool) -> None:
         linear = nn.Linear(48, 80, bias=bias)
-        half = HalfLinear(linear.weight, linear.bias)
+        half = packed_linear.HalfLinear(linear.weight, linear.bias)
         with torch.inference_mode():
             for tokens in (1, 3, 17, 128):
                 inputs = torch.randn(2, tokens, 48)
@@ -267,25 +280,25 @@ class TestHalfPrecision:
 
     def test_it_takes_half_the_bytes(self) -> None:
         plain, half = (nn.Sequential(nn.Linear(48, 80, bias=False)) for _ in range(2))
-        pack_linear_layers(plain)
-        pack_linear_layers(half, half=True)
-        assert 2 * weight_bytes(half) == weight_bytes(plain) == 48 * 80 * 4
+        packed_linear.pack_linear_layers(plain)
+        packed_linear.pack_linear_layers(half, half=True)
+        assert 2 * packed_linear.weight_bytes(half) == packed_linear.weight_bytes(plain) == 48 * 80 * 4
 
     @pytest.mark.parametrize("largest", [70_000.0, float("nan")])
     def test_weights_beyond_its_range_stay_in_float32(self, largest: float) -> None:
         model = nn.Sequential(nn.Linear(8, 8))
         with torch.no_grad():
             model[0].weight[0, 0] = largest
-        assert pack_linear_layers(model, half=True)
-        assert not isinstance(model[0], HalfLinear)
+        assert packed_linear.pack_linear_layers(model, half=True)
+        assert not isinstance(model[0], packed_linear.HalfLinear)
 
     def test_a_model_says_so_to_the_record(self, tmp_path) -> None:
         folder = save_tiny(tmp_path / "tiny")
         for precision in ("float16", "float32"):
             opened = open_model(str(folder), cache=tmp_path, precision=precision)
-            assert isinstance(opened, CausalLanguageModel)
-            assert opened.model in lean_passes
-            assert precision_of(opened.model) == precision
+            assert isinstance(opened, causal.CausalLanguageModel)
+            assert opened.model in decoding_state.lean_passes
+            assert packed_linear.precision_of(opened.model) == precision
             platform = platform_of([opened])
             assert platform is not None
             assert platform.precision == precision
@@ -294,6 +307,6 @@ class TestHalfPrecision:
     def test_a_processor_without_bfloat16_takes_it_by_itself(self, monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
         monkeypatch.setattr("torch.cpu._is_avx512_bf16_supported", lambda: False)
         opened = open_model(str(save_tiny(tmp_path / "tiny")), cache=tmp_path)
-        assert isinstance(opened, CausalLanguageModel)
+        assert isinstance(opened, causal.CausalLanguageModel)
         if opened.model.device.type == "cpu":
-            assert precision_of(opened.model) == "float16"
+            assert packed_linear.precision_of(opened.model) == "float16"

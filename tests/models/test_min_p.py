@@ -1,23 +1,22 @@
 """Min-p: which tokens are drawn, beside temperature and top-p; what a run records of it and of DRY; refusals."""
 
+from __future__ import annotations
+
 import json
 import random
 from dataclasses import replace
 from typing import Any
 
 import pytest
-import torch
 from support.commands import Cli
 from support.dialogue_case import a_context
+from support.on_use import on_use
 from support.scripted import ScriptedModel
 from support.tiny import tiny_language_model
-from transformers import MinPLogitsWarper, TemperatureLogitsWarper, TopPLogitsWarper
 
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.models.batching import BatchingBroker
 from tertulia.models.journal import generation_parameters
-from tertulia.models.local.decoding import draw_token
-from tertulia.models.local.token_figures import drawn_from
 from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel
 from tertulia.models.served.chat_names import TRAITS as REMOTE
 from tertulia.nodes.shared.asking import ask_model
@@ -29,13 +28,18 @@ from tertulia.state.parameters import PRESETS, Parameters
 from tertulia.state.questions import Sampling
 from tertulia.state.records import Prompt, Reply, Unit
 
+decoding = on_use("tertulia.models.local.decoding")
+token_figures = on_use("tertulia.models.local.token_figures")
+torch = on_use("torch")
+transformers = on_use("transformers")
+
 START: dict[str, Any] = {"round": 1, "turn": 1, "speaker": "Mara", "present": ["Mara", "Piotr"], "sim_time_s": 0.0}
 PROBABILITIES = (0.05, 0.5, 0.15, 0.3)
 
 
 def drawn(logits: torch.Tensor, temperature: float, top_p: float, min_p: float, numbers: int = 2000) -> set[int]:
     """The tokens that numbers from 0 to 1, equally spaced, draw."""
-    return {draw_token(logits, (i + 0.5) / numbers, temperature, top_p, min_p) for i in range(numbers)}
+    return {decoding.draw_token(logits, (i + 0.5) / numbers, temperature, top_p, min_p) for i in range(numbers)}
 
 
 @pytest.mark.parametrize(
@@ -59,7 +63,7 @@ def drawn(logits: torch.Tensor, temperature: float, top_p: float, min_p: float, 
 def test_exactly_these_tokens_are_drawn(temperature: float, top_p: float, min_p: float, kept: set[int]) -> None:
     logits = torch.tensor(PROBABILITIES).log() + 3.0
     assert drawn(logits, temperature, top_p, min_p) == kept
-    expected = drawn_from(logits.log_softmax(-1)[None], Sampling(temperature, top_p, min_p))[0]
+    expected = token_figures.drawn_from(logits.log_softmax(-1)[None], Sampling(temperature, top_p, min_p))[0]
     assert set(expected.nonzero()[:, 0].tolist()) == kept
 
 
@@ -78,19 +82,19 @@ def test_the_distribution_is_that_of_the_warpers_of_transformers(seed: int) -> N
     logits = torch.randn(1, 700, generator=generator) * numbers.choice([0.3, 1.0, 3.0])
     temperature, top_p = numbers.uniform(0.4, 2.0), numbers.choice([1.0, 0.97, 0.8, 0.5])
     min_p = numbers.choice([0.01, 0.05, 0.1, 0.3])
-    warped = TemperatureLogitsWarper(temperature)(None, logits)  # type: ignore[arg-type]
+    warped = transformers.TemperatureLogitsWarper(temperature)(None, logits)  # type: ignore[arg-type]
     if top_p < 1:
-        warped = TopPLogitsWarper(top_p)(None, warped)  # type: ignore[arg-type]
-    warped = MinPLogitsWarper(min_p)(None, warped)  # type: ignore[arg-type]
+        warped = transformers.TopPLogitsWarper(top_p)(None, warped)  # type: ignore[arg-type]
+    warped = transformers.MinPLogitsWarper(min_p)(None, warped)  # type: ignore[arg-type]
     theirs = warped.softmax(-1)[0]
-    ours = drawn_from(logits.log_softmax(-1), Sampling(temperature, top_p, min_p))[0]
+    ours = token_figures.drawn_from(logits.log_softmax(-1), Sampling(temperature, top_p, min_p))[0]
     assert torch.equal(theirs > 0, ours > 0)
     assert ours == pytest.approx(theirs.numpy(), abs=1e-6)
     ranked, order = theirs.double().sort(descending=True, stable=True)
     ends = ranked.cumsum(-1)
     kept = int((theirs > 0).sum())
     middles = [float(ends[i] - ranked[i] / 2) for i in range(kept)]
-    found = [draw_token(logits[0], number, temperature, top_p, min_p) for number in middles]
+    found = [decoding.draw_token(logits[0], number, temperature, top_p, min_p) for number in middles]
     assert found == order[:kept].tolist()
 
 
@@ -139,7 +143,7 @@ def test_off_it_draws_as_before() -> None:
     """The tokens that the function drew before it knew min-p (24 November)."""
     generator, numbers = torch.Generator().manual_seed(5), random.Random(5)
     rows = [torch.randn(500, generator=generator) * 2 for _ in range(12)]
-    found = [draw_token(row, numbers.random(), 0.8, top_p) for row in rows for top_p in (0.5, 0.9, 1.0)]
+    found = [decoding.draw_token(row, numbers.random(), 0.8, top_p) for row in rows for top_p in (0.5, 0.9, 1.0)]
     assert found == BEFORE
 
 

@@ -90,6 +90,7 @@ def test_a_vector_has_the_same_digits_whatever_it_is_computed_with(folder: Path)
     assert rows is None or len(model._groups([rows] * 40)) == 3  # they were together
 
 
+@pytest.mark.full
 def test_a_folder_of_the_same_weights_is_embedded_by_the_library(folder: Path) -> None:
     texts = [of_words(20), of_words(600)]
     named, known = open_embedder(str(folder)), open_embedder("minilm")
@@ -104,6 +105,7 @@ def test_the_normal_distribution_is_exact_in_float32() -> None:
     assert np.abs(_normal(x) - ndtr(x.astype(float))).max() < 3e-7
 
 
+@pytest.mark.full
 def test_a_process_begins_to_embed_at_once_and_without_pytorch(folder: Path) -> None:
     """Not the measured 0.2 s and 125 MB: the machine is shared. PyTorch took 4 to 6 s and 630 MB."""
     done = subprocess.run([sys.executable, "-c", _START], capture_output=True, text=True, check=True)
@@ -114,6 +116,7 @@ def test_a_process_begins_to_embed_at_once_and_without_pytorch(folder: Path) -> 
     assert megabytes < 250
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"])
 def test_digits_depend_on_no_number_of_threads(folder: Path, name: str) -> None:
     program = (

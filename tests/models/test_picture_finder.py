@@ -1,18 +1,22 @@
 """Similarity of texts and pictures by a tiny model like CLIP, opened from a folder."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 
 import pytest
-import torch
+from support.on_use import on_use
 from support.tiny import tiny_language_model
 from support.tiny_seeing import a_picture, save_clip
-from transformers import CLIPModel, CLIPProcessor
 
 from tertulia.models.loading import open_picture_finder
-from tertulia.models.local.picture_finder import ClipPictureFinder
 from tertulia.models.picture_bytes import open_picture
 from tertulia.state.errors import ModelError, NotFoundError, TrustError
+
+picture_finder = on_use("tertulia.models.local.picture_finder")
+torch = on_use("torch")
+transformers = on_use("transformers")
 
 
 @pytest.fixture(scope="module")
@@ -20,9 +24,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_clip(tmp_path_factory.mktemp("clip"))
 
 
-def a_finder(folder: Path) -> ClipPictureFinder:
+def a_finder(folder: Path) -> picture_finder.ClipPictureFinder:
     finder = open_picture_finder(str(folder))
-    assert isinstance(finder, ClipPictureFinder)
+    assert isinstance(finder, picture_finder.ClipPictureFinder)
     return finder
 
 
@@ -30,7 +34,10 @@ PICTURES = [a_picture(1), a_picture(2, 64, 20), a_picture(3, format="JPEG")]
 
 
 def test_similarities_are_those_of_the_library(folder: Path) -> None:
-    model, processor = CLIPModel.from_pretrained(folder).eval(), CLIPProcessor.from_pretrained(folder, backend="pil")
+    model, processor = (
+        transformers.CLIPModel.from_pretrained(folder).eval(),
+        transformers.CLIPProcessor.from_pretrained(folder, backend="pil"),
+    )
     text = "a ferry at noon"
     read = processor(text=[text], images=[open_picture(p) for p in PICTURES], return_tensors="pt")
     with torch.inference_mode():

@@ -1,15 +1,16 @@
 """Scores by actors of Ray: digit for digit those of the same model here, also where an actor dies."""
 
+from __future__ import annotations
+
 import asyncio
 import os
 import random
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
-import torch
+from support.on_use import on_use
 from support.tiny import tiny_language_model
 
 from tertulia.models.loading import open_model
@@ -19,9 +20,12 @@ from tertulia.state.errors import ModelError
 from tertulia.state.language_model import GenerationRequest, LanguageModel, RenderedPrompt, ReplyField, ScoringOptions
 from tertulia.state.records import Prompt, Unit
 
-TESTS = Path(__file__).parents[1]
+pytestmark = pytest.mark.full
 
-ray: Any = pytest.importorskip("ray", reason="Ray is not installed; install it with: pip install 'tertulia[ray]'")
+torch = on_use("torch")
+
+ray = on_use("ray")
+TESTS = Path(__file__).parents[1]
 
 PROMPT = Prompt(
     units=tuple(Unit(id=f"m.{i}", block="memory", kind="item", text=f"Memory {i} of the ferry.") for i in range(4)),
@@ -33,6 +37,7 @@ PROMPT = Prompt(
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
     """Ray on this machine, whose workers find the tests' helpers."""
+    pytest.importorskip("ray", reason="Ray is not installed; install it with: pip install 'tertulia[ray]'")
     with pytest.MonkeyPatch.context() as patch:  # of Ray too, so that its first workers are those of the actors
         patch.setenv("PYTHONPATH", os.pathsep.join(map(str, (TESTS.parent, TESTS))))
         ray.init(address="local", num_cpus=3, include_dashboard=False, log_to_driver=False)

@@ -293,6 +293,7 @@ assert not heavy & set(sys.modules), heavy & set(sys.modules)
 """
 
 
+@pytest.mark.full
 def test_every_process_gives_the_same_without_torch() -> None:
     printed = [
         subprocess.run(
@@ -309,6 +310,7 @@ def test_every_process_gives_the_same_without_torch() -> None:
     assert "Ana" in printed[0]
 
 
+@pytest.mark.full
 async def test_a_hundred_turns_take_no_time(model: RehearsalModel) -> None:
     units = [
         Unit(id=f"m{i}", block="memory", kind="item", text=f"- {i} " + " ".join(["word harbour"] * 20))

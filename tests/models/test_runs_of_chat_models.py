@@ -17,8 +17,6 @@ from tertulia.runs.driving.conversation import drive
 from tertulia.state.errors import ModelError
 from tertulia.storage.store import SqlStore
 
-pytest.importorskip("langchain_openai")
-
 
 async def hold_meeting(model: ChatModel, store: SqlStore, **settings: Any) -> None:
     chosen = {"max_turns": 3, "removal_factor": 0, "ending": "off", **settings}

@@ -1,5 +1,7 @@
 """Over which layers Eq. 1 is summed, on tiny models of families that mix full and sliding-window attention."""
 
+from __future__ import annotations
+
 import json
 import random
 from collections.abc import Sequence
@@ -9,17 +11,13 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-import torch
 from langgraph.checkpoint.memory import InMemorySaver
 from support.commands import Cli
 from support.dialogue_case import a_context
+from support.on_use import on_use
 from support.scripted import ScriptedModel
-from support.tiny import FAMILIES, VOCABULARY, save_tiny, tiny_language_model, tiny_model
+from support.tiny import EACH_FAMILY, FAMILIES, VOCABULARY, save_tiny, tiny_language_model, tiny_model
 
-from tertulia.models.local.attention_interface import IMPLEMENTATION
-from tertulia.models.local.attention_scores import attention_by_definition, require_exact_attention
-from tertulia.models.local.causal import CausalLanguageModel
-from tertulia.models.local.decoding_state import DecodingState, prefill
 from tertulia.nodes.utterance.prune import WALKS
 from tertulia.runs.driving.conversation import drive
 from tertulia.state.errors import AttentionUnavailableError, SettingError
@@ -28,6 +26,12 @@ from tertulia.state.parameters import REMOVAL_TOLERANCE, Parameters, Walk
 from tertulia.state.questions import ScoredGeneration
 from tertulia.state.records import Prompt, Unit
 from tertulia.state.scored_layers import layers_to_score, recorded_layers, scorer_name
+
+attention_interface = on_use("tertulia.models.local.attention_interface")
+attention_scores = on_use("tertulia.models.local.attention_scores")
+causal = on_use("tertulia.models.local.causal")
+decoding_state = on_use("tertulia.models.local.decoding_state")
+torch = on_use("torch")
 
 #: By family that mixes kinds, the layers that see the whole prompt; the windows of the others have 8 tokens.
 FULL = {
@@ -60,9 +64,9 @@ def by_hand(family: str, response: Sequence[int], layers: Sequence[int]) -> dict
     return {unit: float(rows[:, a:b].sum(1).mean()) for unit, (a, b) in SPANS.items()}
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 def test_windows_of_layers_are_those_of_the_family(family: str) -> None:
-    windows = require_exact_attention(tiny_model(family))
+    windows = attention_scores.require_exact_attention(tiny_model(family))
     every = range(len(windows))
     full = FULL.get(family, () if family == SLIDING else tuple(every))
     assert windows == tuple(None if layer in full else 8 for layer in every)
@@ -88,14 +92,14 @@ async def test_scores_over_layers_equal_the_definition_on_these_layers(family: s
 @pytest.mark.parametrize("family", FULL)
 def test_prefixes_that_share_a_tensor_are_captured_over_the_layers(family: str) -> None:
     model, layers = tiny_model(family), FULL[family]
-    model.set_attn_implementation(IMPLEMENTATION)
+    model.set_attn_implementation(attention_interface.IMPLEMENTATION)
     prompts, response = [_tokens(n, n) for n in (40, 38, 9)], _tokens(5, 3)
-    prefixes = [prefill(model, prompt) for prompt in prompts]
-    state = DecodingState(model, prefixes, 1, 6, capture=True, layers=layers, stacks=True)
+    prefixes = [decoding_state.prefill(model, prompt) for prompt in prompts]
+    state = decoding_state.DecodingState(model, prefixes, 1, 6, capture=True, layers=layers, stacks=True)
     assert len(state.groups) == 2, "a stack and a group"
     state.next_logits([[prompt[-1], *response[:-1]] for prompt in prompts])
     for row, prompt in enumerate(prompts):
-        expected = attention_by_definition(model, prompt, response, layers=layers)
+        expected = attention_scores.attention_by_definition(model, prompt, response, layers=layers)
         torch.testing.assert_close(state.attention_of_row(row, 5), expected, rtol=1e-4, atol=1e-6)
 
 
@@ -202,7 +206,7 @@ async def test_the_calm_walk_reaches_lambda_on_every_family(family: str) -> None
 # --- in conversations -------------------------------------------------------------------------------------------------
 
 
-def context_of(model: CausalLanguageModel, **settings: Any) -> Any:
+def context_of(model: causal.CausalLanguageModel, **settings: Any) -> Any:
     return a_context(model, removal_factor=0.5, max_turns=1, **settings)  # type: ignore[arg-type]
 
 

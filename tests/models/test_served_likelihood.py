@@ -1,13 +1,15 @@
 """How likely a text is to a model on a server: told in both ways, the same as by the model itself, or refused."""
 
+from __future__ import annotations
+
 import asyncio
 import math
 from typing import Any
 
 import pytest
-import torch
 from support.chat_case import a_chat_model, a_request
 from support.commands import Cli
+from support.on_use import on_use
 from support.protocol_server import Served
 from support.tiny import tiny_language_model
 
@@ -15,7 +17,7 @@ from tertulia.prompts.render import render, retokenized
 from tertulia.state.errors import ModelError
 from tertulia.state.records import Prompt, Reply, Unit
 
-pytest.importorskip("httpx2")
+torch = on_use("torch")
 
 PROMPT = Prompt(
     units=tuple(

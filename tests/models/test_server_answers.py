@@ -14,8 +14,6 @@ from support.protocol_server import Served
 from tertulia.models.served.chat_errors import RefusedAnswerError
 from tertulia.models.served.server_answers import count_note, read_chat_answer, token_count
 
-pytest.importorskip("httpx2")
-
 PARTS = {"choices": [{"message": {"content": [{"type": "text", "text": "{"}, {"type": "thinking"}, "}"]}}], "usage": {}}
 
 

@@ -20,8 +20,6 @@ from tertulia.models.served.servers import Server, ServerPool
 from tertulia.state.errors import ModelError, UsageError
 from tertulia.state.parameters import Parameters
 
-pytest.importorskip("httpx2")
-
 DEAD = "http://127.0.0.1:9/v1"
 
 

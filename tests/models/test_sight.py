@@ -1,5 +1,7 @@
 """Models that see, opened from folders: their attention against the plain definition, and all else against one row."""
 
+from __future__ import annotations
+
 import contextlib
 import io
 import json
@@ -11,18 +13,20 @@ from typing import Any
 
 import huggingface_hub.constants
 import pytest
-import torch
 from PIL import Image
-from support.tiny_seeing import SEEING, a_picture, save_seeing
+from support.on_use import on_use
+from support.tiny_seeing import EACH_SEEING, a_picture, save_seeing
 
 from tertulia.models.loading import open_model
-from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.models.rehearsal import RehearsalTokenizer
 from tertulia.prompts.render import render
 from tertulia.state.errors import AttentionUnavailableError, ModelError, SettingError, TrustError
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions, SeeingTokenizer
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Prompt, Unit
+
+causal = on_use("tertulia.models.local.causal")
+torch = on_use("torch")
 
 PICTURES = {
     "red": a_picture(1),
@@ -36,7 +40,7 @@ PICTURES = {
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 SPEECH = (ReplyField("Ana", "speech", max_tokens=8),)
 #: Opens a model of a family.
-Opened = Callable[[str], CausalLanguageModel]
+Opened = Callable[[str], "causal.CausalLanguageModel"]
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +48,13 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Opened:
     """Open a family, once, with the pictures of this file."""
 
     @cache
-    def loaded(family: str) -> CausalLanguageModel:
+    def loaded(family: str) -> causal.CausalLanguageModel:
         folder = save_seeing(family, tmp_path_factory.mktemp("seeing"))
         model = open_model(str(folder), cache=folder, precision="float32")
-        assert isinstance(model, CausalLanguageModel)
+        assert isinstance(model, causal.CausalLanguageModel)
         return model
 
-    def open_family(family: str) -> CausalLanguageModel:
+    def open_family(family: str) -> causal.CausalLanguageModel:
         loaded(family).use_pictures(PICTURES.__getitem__)
         return loaded(family)
 
@@ -72,7 +76,9 @@ def a_request(prompt: RenderedPrompt, seed: int = 1, rows: int = 2) -> Generatio
     return GenerationRequest(prompt, SPEECH, tuple(random.Random(f"{seed} {row}") for row in range(rows)), 0.9, 0.95)
 
 
-def by_the_library(model: CausalLanguageModel, prompt: RenderedPrompt, response: Sequence[int], **options: Any) -> Any:
+def by_the_library(
+    model: causal.CausalLanguageModel, prompt: RenderedPrompt, response: Sequence[int], **options: Any
+) -> Any:
     """Return what the whole model returns for prompt and response in eager attention, the library's in all parts."""
     sight = model.tokenizer
     assert isinstance(sight, SeeingTokenizer)
@@ -90,7 +96,9 @@ def by_the_library(model: CausalLanguageModel, prompt: RenderedPrompt, response:
         model.model.set_attn_implementation(implementations)
 
 
-def defined_scores(model: CausalLanguageModel, prompt: RenderedPrompt, response: Sequence[int]) -> dict[str, float]:
+def defined_scores(
+    model: causal.CausalLanguageModel, prompt: RenderedPrompt, response: Sequence[int]
+) -> dict[str, float]:
     attentions = by_the_library(model, prompt, response[:-1], output_attentions=True).attentions
     length = len(prompt.input_ids)
     a = torch.stack(attentions)[:, 0, :, length - 1 :, :length]  # (L, H, n, P)
@@ -98,7 +106,7 @@ def defined_scores(model: CausalLanguageModel, prompt: RenderedPrompt, response:
     return {unit: float(per_token[first:past_last].sum()) for unit, (first, past_last) in prompt.token_spans.items()}
 
 
-@pytest.mark.parametrize("family", SEEING)
+@pytest.mark.parametrize("family", EACH_SEEING)
 @pytest.mark.parametrize("pictures", [["wide", "red"], ["tall", "jpeg"], ["pixel", "strip", "odd"], []])
 async def test_scores_equal_the_definition_with_pictures_in_the_prompt(
     opened: Opened, family: str, pictures: list[str]
@@ -115,7 +123,7 @@ async def test_scores_equal_the_definition_with_pictures_in_the_prompt(
     assert all(scores[name] > 0 for name in pictures)
 
 
-@pytest.mark.parametrize("family", SEEING)
+@pytest.mark.parametrize("family", EACH_SEEING)
 async def test_likelihoods_and_probabilities_are_those_of_the_whole_model(opened: Opened, family: str) -> None:
     model = opened(family)
     prompt = render(a_prompt("wide", "red"), model.tokenizer)
@@ -133,7 +141,7 @@ async def test_likelihoods_and_probabilities_are_those_of_the_whole_model(opened
     assert sum(await model.probabilities(prompt, options)) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("family", SEEING)
+@pytest.mark.parametrize("family", EACH_SEEING)
 async def test_prompts_with_and_without_pictures_are_one_batch(opened: Opened, family: str) -> None:
     model = opened(family)
     asked = [("red",), (), ("wide", "red"), ("tall",), ("red",)]
@@ -158,7 +166,7 @@ async def test_pictures_of_as_many_tokens_are_told_from_each_other(opened: Opene
     assert likelihoods[0] == likelihoods[2] != likelihoods[1]
 
 
-@pytest.mark.parametrize("family", SEEING)
+@pytest.mark.parametrize("family", EACH_SEEING)
 def test_a_picture_is_a_unit_of_its_tokens(opened: Opened, family: str) -> None:
     tokenizer = opened(family).tokenizer
     assert isinstance(tokenizer, SeeingTokenizer)
@@ -175,7 +183,7 @@ def test_a_picture_is_a_unit_of_its_tokens(opened: Opened, family: str) -> None:
     assert without.pictures == ()
 
 
-@pytest.mark.parametrize("family", SEEING)
+@pytest.mark.parametrize("family", EACH_SEEING)
 def test_text_is_never_a_picture(opened: Opened, family: str) -> None:
     tokenizer = opened(family).tokenizer
     assert isinstance(tokenizer, SeeingTokenizer)

@@ -1,5 +1,7 @@
 """A model per role: to score the replies of another model, to judge them, and to think."""
 
+from __future__ import annotations
+
 import json
 from dataclasses import replace
 from typing import Any
@@ -9,12 +11,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 from support.commands import Cli
 from support.dialogue_case import a_context
 from support.meeting_case import a_quay
+from support.on_use import on_use
 from support.protocol_server import Served, serving
 from support.scripted import ScriptedModel
 from support.tiny import tiny_language_model
 
-from tertulia.models.local.attention_scores import attention_to_prompt, unit_scores
-from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalTokenizer
 from tertulia.models.served.chat import open_chat_model
 from tertulia.nodes.scorers.attention import scores_by_reading
@@ -24,13 +25,14 @@ from tertulia.state.language_model import LanguageModel, ModelRole, ScoringOptio
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Prompt, Reply, Unit
 
-pytest.importorskip("langchain_openai")
+attention_scores = on_use("tertulia.models.local.attention_scores")
+causal = on_use("tertulia.models.local.causal")
 
 SPEECH = 'The ferry leaves at "noon", 🦆 and the baker knows it well.'
 
 
 @pytest.fixture(scope="module")
-def reader() -> CausalLanguageModel:
+def reader() -> causal.CausalLanguageModel:
     return tiny_language_model(context_window=None)
 
 
@@ -49,8 +51,9 @@ def a_reply(speech: str = SPEECH) -> Reply:
 
 
 @pytest.mark.parametrize("reply_prefix", ["", '{"Mara": "'])
-@pytest.mark.parametrize("tokenizer", [RehearsalTokenizer(), tiny_language_model().tokenizer])
-def test_a_reply_is_read_whole_and_its_text_is_found(tokenizer: Any, reply_prefix: str) -> None:
+@pytest.mark.parametrize("tokenizer_of", [RehearsalTokenizer, lambda: tiny_language_model().tokenizer])
+def test_a_reply_is_read_whole_and_its_text_is_found(tokenizer_of: Any, reply_prefix: str) -> None:
+    tokenizer = tokenizer_of()
     read = retokenized(tokenizer, a_reply(), reply_prefix)
     first, past_last = read.text_tokens
     assert reply_prefix + tokenizer.decode(read.tokens) == a_reply().text
@@ -59,7 +62,9 @@ def test_a_reply_is_read_whole_and_its_text_is_found(tokenizer: Any, reply_prefi
 
 @pytest.mark.parametrize("layout", ["single_message", "chat_turns"])
 @pytest.mark.parametrize("reducer", ["sum-mean", "mean-mean", "capped"])
-async def test_reading_scores_as_the_definition_does(reader: CausalLanguageModel, layout: str, reducer: Any) -> None:
+async def test_reading_scores_as_the_definition_does(
+    reader: causal.CausalLanguageModel, layout: str, reducer: Any
+) -> None:
     prompt, options = a_prompt(layout), ScoringOptions(reducer=reducer)
     reply_prefix = '{"Mara": "' if layout == "chat_turns" else ""
     expected = []
@@ -69,8 +74,8 @@ async def test_reading_scores_as_the_definition_does(reader: CausalLanguageModel
             render(prompt, reader.tokenizer, reply_prefix),
             retokenized(reader.tokenizer, reply, reply_prefix),
         )
-        (attention,) = attention_to_prompt(reader.model, reader.prompts.get(rendered), [read.tokens])
-        expected.append(unit_scores(attention, rendered, options))
+        (attention,) = attention_scores.attention_to_prompt(reader.model, reader.prompts.get(rendered), [read.tokens])
+        expected.append(attention_scores.unit_scores(attention, rendered, options))
     scores = await scores_by_reading(reader, prompt, replies, options)
     assert scores == {
         unit: pytest.approx(sum(scores_of_reply[unit] for scores_of_reply in expected) / 2, rel=1e-4)
@@ -78,7 +83,9 @@ async def test_reading_scores_as_the_definition_does(reader: CausalLanguageModel
     }
 
 
-async def test_a_remote_model_s_replies_are_scored_by_a_surrogate(served: Served, reader: CausalLanguageModel) -> None:
+async def test_a_remote_model_s_replies_are_scored_by_a_surrogate(
+    served: Served, reader: causal.CausalLanguageModel
+) -> None:
     remote = open_chat_model(served.model, Parameters(), None)
     context = a_context(remote, removal_factor=0.5, max_turns=1, surrogate="tiny")  # type: ignore[arg-type]
     await drive(replace(context, roles={"score": (reader, context.parameters)}), InMemorySaver())

@@ -29,6 +29,7 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, env=shown, capture_output=True, text=True)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("is_loaded", "environment", "expected"),
     [
@@ -57,6 +58,7 @@ def test_threads_wait_passively_unless_the_user_has_said_how(
         assert (threads_in_force()[1], os.environ.get("OMP_WAIT_POLICY")) == expected
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("before", "expected"),
     [
@@ -68,6 +70,7 @@ def test_what_comes_before_torch_decides(before: str, expected: str) -> None:
     assert run(f"{before}\n{IMPORTED}").stdout.strip() == expected
 
 
+@pytest.mark.full
 def test_openmp_itself_has_read_it() -> None:
     done = run(f"import models, torch\n{IMPORTED}")
     assert done.stdout.strip() == "passive; PASSIVE"

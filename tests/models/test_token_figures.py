@@ -1,19 +1,22 @@
 """What a model expects at each token of a response: the plain definition, read a few tokens at a time."""
 
+from __future__ import annotations
+
 from dataclasses import asdict
 from typing import Any
 
 import pytest
-import torch
-from support.tiny import FAMILIES, tiny_language_model
-from torch import Tensor
+from support.on_use import on_use
+from support.tiny import EACH_FAMILY, tiny_language_model
 
-from tertulia.models.local import token_figures as module
-from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.state.errors import ContextWindowError
 from tertulia.state.language_model import RenderedPrompt
 from tertulia.state.questions import NextTokenModel, TokenFigures
+
+causal = on_use("tertulia.models.local.causal")
+module = on_use("tertulia.models.local.token_figures")
+torch = on_use("torch")
 
 FULL = "The ferry is late, the baker is not, and it rains on the harbour."
 PRUNED = "The ferry is late."
@@ -21,11 +24,11 @@ LINES = ("Then we walk.", "好，我们去。", "", "I would rather wait for it 
 EMPTY = TokenFigures((), ())
 
 
-def _prompt(model: CausalLanguageModel, text: str) -> RenderedPrompt:
+def _prompt(model: causal.CausalLanguageModel, text: str) -> RenderedPrompt:
     return RenderedPrompt(tuple(model.tokenizer.encode(text)), {}, {})
 
 
-def _logs(model: CausalLanguageModel, text: str, response: list[int]) -> Tensor:
+def _logs(model: causal.CausalLanguageModel, text: str, response: list[int]) -> torch.Tensor:
     """Return the log-probabilities at each token of a response `(n, V)`, from the model of transformers alone."""
     before = model.tokenizer.encode(text)
     with torch.inference_mode():
@@ -37,7 +40,7 @@ def _flat(figures: list[TokenFigures]) -> list[float]:
     return [value for each in figures for values in asdict(each).values() for value in values]
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 async def test_figures_are_those_of_the_whole_distribution(family: str) -> None:
     model = tiny_language_model(family)
     responses = [model.tokenizer.encode(line) for line in LINES]
@@ -70,14 +73,14 @@ async def test_several_responses_have_the_figures_of_each_alone_however_few_toke
     largest: list[int] = []
     figures_of = module._figures
 
-    def watched(logits: list[Tensor], *others: Any) -> list[Tensor]:
+    def watched(logits: list[torch.Tensor], *others: Any) -> list[torch.Tensor]:
         largest.append(max(each.float().nbytes for each in logits))
         return figures_of(logits, *others)
 
-    monkeypatch.setattr(module, "_figures", watched)
+    monkeypatch.setattr("tertulia.models.local.token_figures._figures", watched)
     of_token = 4 * model.model.config.vocab_size
     for most in (3, 8, 20):
-        monkeypatch.setattr(module, "_TENSOR_BYTES", most * of_token)
+        monkeypatch.setattr("tertulia.models.local.token_figures._TENSOR_BYTES", most * of_token)
         assert _flat(await model.token_figures(full, responses, pruned)) == pytest.approx(_flat(together), abs=1e-5)
         assert max(largest) <= most * of_token
         largest.clear()

@@ -1,20 +1,20 @@
 """The likelihood judge, centred: 0 on average over what could have been said, where the difference itself is not."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
-import torch
 from support.dialogue_case import a_context
+from support.on_use import on_use
 from support.scripted import ScriptedModel
 from support.tiny import tiny_language_model
 
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.models.batching import BatchingBroker
-from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.models.local.embedded import PLAIN_TRAITS, TRAITS
-from tertulia.models.local.token_figures import drawn_from
 from tertulia.nodes.utterance.judge import centred_contrast, judge_by_likelihood
 from tertulia.prompts.remove import remove_units
 from tertulia.prompts.render import render
@@ -24,6 +24,11 @@ from tertulia.state.language_model import ModelTraits
 from tertulia.state.parameters import Parameters
 from tertulia.state.questions import Sampling
 from tertulia.state.records import Prompt, Reply, Unit
+
+altered_models = on_use("support.altered_models")
+causal = on_use("tertulia.models.local.causal")
+token_figures = on_use("tertulia.models.local.token_figures")
+torch = on_use("torch")
 
 START: dict[str, Any] = {"round": 1, "turn": 1, "speaker": "Mara", "present": ["Mara", "Piotr"], "sim_time_s": 0.0}
 SETTINGS: dict[str, Any] = {
@@ -42,23 +47,10 @@ REMOVED = ("memory.1", "memory.2")
 AT_ONE = Sampling()
 
 
-class Counting(CausalLanguageModel):
-    """A tiny model that counts how often it is asked for figures, and may fail."""
-
-    asked = 0
-    fails = False
-
-    async def token_figures(self, *asked: Any, **options: Any) -> Any:
-        self.asked += 1
-        if self.fails:
-            raise RuntimeError("the machine was switched off")
-        return await super().token_figures(*asked, **options)
-
-
-def counting() -> Counting:
+def counting() -> altered_models.Counting:
     model = tiny_language_model()
-    model.__class__ = Counting
-    assert isinstance(model, Counting)
+    model.__class__ = altered_models.Counting
+    assert isinstance(model, altered_models.Counting)
     return model
 
 
@@ -66,28 +58,21 @@ def _reply(tokens: Sequence[int], first: int = 0) -> Reply:
     return Reply(text="{}", tokens=tuple(tokens), text_tokens=(first, len(tokens)), fields={"Mara": "."})
 
 
-def _next(model: CausalLanguageModel, prompt: Prompt, sampling: Sampling, before: Sequence[int] = ()) -> torch.Tensor:
+def _next(
+    model: causal.CausalLanguageModel, prompt: Prompt, sampling: Sampling, before: Sequence[int] = ()
+) -> torch.Tensor:
     """Return the distribution of the next token as replies are drawn, `(V,)`, from the model of transformers alone."""
     ids = [*render(prompt, model.tokenizer).input_ids, *before]
     with torch.inference_mode():
-        return drawn_from(model.model(torch.tensor([ids])).logits[0, -1:].float().log_softmax(-1), sampling)[0]
-
-
-class AtOnce(CausalLanguageModel):
-    """A tiny model that reads the whole vocabulary as responses of one token at once, and keeps what it found."""
-
-    async def token_figures(self, prompt: Any, responses: Any, other: Any = None, *, sampling: Any = None) -> Any:
-        found = self.__dict__.setdefault("found", {})
-        if (key := (prompt.input_ids, other.input_ids)) not in found:
-            tokens = [[token] for token in range(self.model.config.vocab_size)]
-            found[key] = await super().token_figures(prompt, tokens, other, sampling=sampling)
-        return [found[key][token] for (token,) in responses]
+        return token_figures.drawn_from(
+            model.model(torch.tensor([ids])).logits[0, -1:].float().log_softmax(-1), sampling
+        )[0]
 
 
 async def _expectations(answered: Prompt, pruned: Prompt, sampling: Sampling) -> tuple[float, float]:
     """Return the expectations of the centred figure and of the difference, over all replies of one token."""
     model = tiny_language_model()
-    model.__class__ = AtOnce
+    model.__class__ = altered_models.AtOnce
     shown = [render(each, model.tokenizer) for each in (PROMPT, pruned, answered)]
     drawn, full, without = (_next(model, *each) for each in ((answered, sampling), (PROMPT, AT_ONE), (pruned, AT_ONE)))
     difference = float((drawn * (without.log() - full.log())).sum())

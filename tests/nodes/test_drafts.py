@@ -12,7 +12,6 @@ from support.scripted import ScriptedModel
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.models.rehearsal import RehearsalTokenizer
 from tertulia.models.served.chat_names import TRAITS as REMOTE
-from tertulia.nodes.shared.situation import Situation
 from tertulia.nodes.utterance.generate import best_first, opens, utterance_request
 from tertulia.nodes.utterance.monitor import Monitor
 from tertulia.state.errors import SettingError
@@ -108,7 +107,7 @@ async def test_without_matched_decoding_there_is_one_draft_where_nothing_is_left
 
 
 def test_drafts_of_which_nothing_is_known_are_told_apart_by_the_monitor_alone() -> None:
-    monitor = Monitor("Mara", Situation("Mara", ["Mara", "Piotr"]))
+    monitor = Monitor("Mara", "Mara", ["Mara", "Piotr"], [])
     drafts = [a_reply(text, None) for text in ("Mara has a lamp.", "Hm.", "A boat.")]
     assert [reply.text for reply in best_first(drafts, monitor)] == ["Hm.", "A boat.", "Mara has a lamp."]
 
@@ -133,7 +132,7 @@ def test_an_opening_is_drawn_as_the_model_likes_it_or_as_all_lines_are_that_some
 def test_the_draft_with_most_of_its_context_comes_first_and_who_names_themselves_last() -> None:
     texts = {"Hm.": 0.1, "The lamp.": 0.9, "Mara has a lamp.": 2.0, "A boat.": 0.5}
     drafts = [a_reply(text, information) for text, information in texts.items()]
-    monitor = Monitor("Mara", Situation("Mara", ["Mara", "Piotr"]))
+    monitor = Monitor("Mara", "Mara", ["Mara", "Piotr"], [])
     assert [reply.text for reply in best_first(drafts, monitor)] == ["The lamp.", "A boat.", "Hm.", "Mara has a lamp."]
     unknown = [a_reply(text, None) for text in texts if "Mara" not in text]
     assert best_first(unknown, monitor) == unknown

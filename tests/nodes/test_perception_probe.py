@@ -10,7 +10,7 @@ from tertulia.models.loading import open_embedder
 from tertulia.state.language_model import Embedder
 from tertulia.worlds.catalog import MEETINGS
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.full]
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,7 @@
 """The competition for the floor: Eq. 1 to 6 of ChatAgents, held against their closed forms."""
 
+from __future__ import annotations
+
 import math
 from collections import Counter
 from collections.abc import Callable
@@ -9,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from support.on_use import on_use
 
 from tertulia.nodes.meeting.bid import thought_similarity
 from tertulia.nodes.meeting.contenders import Contender, Outcome
@@ -30,6 +32,8 @@ from tertulia.state.graph_state import OpenBid
 from tertulia.state.meeting import LATENCY_CLASSES, LatencyClass, WillingnessWeights
 from tertulia.state.parameters import Parameters
 from tertulia.state.randomness import keyed_generator
+
+stats = on_use("scipy.stats")
 
 DRAWS = 10_000
 DEFAULTS = Parameters()

@@ -15,15 +15,13 @@ from support.ga_builder import REAL_RUN, real_run
 from support.scripted import ScriptedModel
 
 from tertulia.nodes.shared.sense import Fault, faults_of
-from tertulia.nodes.shared.situation import Situation
 from tertulia.runs.driving.conversation import drive
 from tertulia.runs.driving.events import Noted
-from tertulia.views.reading.sense import faults_in, found_in_lines, sense_of
+from tertulia.views.reading.sense import faults_in, sense_of
 from tertulia.worlds.generative_agents import read_log
 
 BEFORE = (("Ana Berg", "Will you come to the harbour with me?"), ("Bo", "I will, if the rain lets up by noon."))
 WHAT = (("Ana Berg", "What?"), ("Bo", "What?"))
-THANKS = (("Ana Berg", "Thank you so much."), ("Bo", "You're welcome."))
 
 
 @pytest.mark.parametrize(
@@ -32,85 +30,32 @@ THANKS = (("Ana Berg", "Thank you so much."), ("Bo", "You're welcome."))
         ("The boat is mended.", BEFORE, ()),
         ("Will you come to the harbour with me?", BEFORE, ("repeats",)),
         ("Will you come to the boat with me?", BEFORE, ()),
-        ("If the rain lets up by noon, then I will bring the nets along.", BEFORE, ("repeats",)),
-        ("If the wind lets up at last, then I will also bring the nets along.", BEFORE, ()),
+        ("If the rain lets up, then I will bring the nets along.", BEFORE, ()),
+        ("I will, if the rain lets up by noon, and then I bring the nets.", BEFORE, ("repeats",)),
         ("I will if the rain lets up by noon", BEFORE, ("repeats",)),
         ("I will come at noon.", BEFORE, ()),
-        ("I read it too.", (*BEFORE, ("Bo", "I read that too.")), ("repeats",)),
-        ("I read it too.", (*BEFORE, ("Bo", "I read the report.")), ()),
         ("What?", BEFORE, ()),
         ("What!", WHAT, ("repeats",)),
         ("What?", (*WHAT, ("Ana Berg", "The key.")), ()),
-        ("Thanks. I really appreciate it!", THANKS, ("empty",)),
-        ("Thanks for the key.", THANKS, ()),
-        ("I'm sorry about the key.", (("Bo", "I am sorry too."), *BEFORE), ("empty",)),
-        ("I'm sorry about the key.", BEFORE, ()),
-        ("I'm sorry, but the key is with Mrs Holm, who left at noon.", (("Bo", "I am sorry too."), *BEFORE), ()),
-        ("Thank you.", BEFORE, ()),
-        ("Ana has no time.", BEFORE, ("misnames",)),
-        ("I'm Ana Berg.", BEFORE, ()),
-        ("My name is Bo.", BEFORE, ("misnames",)),
-        ("Bo, I'm here.", BEFORE, ()),
-        ("I will tell Bo that you are late.", BEFORE, ("misnames",)),
-        ("I will say that Bo is right.", BEFORE, ("misnames",)),
-        ("I'll go with Bo.", BEFORE, ("misnames",)),
-        ("What do you say to that, Bo?", BEFORE, ()),
-        ("Thank you for that, Bo.", BEFORE, ()),
-        ("I don’ t know.", BEFORE, ("broken",)),
-        ("That isnât so.", BEFORE, ("broken",)),
-        ("I don’t know, it isn't mine.", BEFORE, ()),
-        ('Yes", "ended": false}', BEFORE, ("broken",)),
-        ("It is the the boat.", BEFORE, ("broken",)),
-        ("No, no, no.", BEFORE, ()),
         ("船はもう直りました。", BEFORE, ()),
         ("42", BEFORE, ()),
         ("", BEFORE, ()),
-        # the same but for an opening, or a word that says nothing
-        ("Well, the rain lets up.", (("Bo", "The rain lets up."),), ("repeats",)),
-        ("Will you come with me to that harbour?", (("Bo", "Will you come with me to the harbour?"),), ("repeats",)),
-        ("Will you come with me to the boat?", (("Bo", "Will you come with me to the harbour?"),), ()),
-        # thanks in other words, and with a name
-        ("Don't mention it, Bo.", (("Ana Berg", "You're too kind."), ("Bo", "It was nothing, Ana.")), ("empty",)),
-        ("Don't mention the key, Bo.", (("Ana Berg", "You're too kind."), ("Bo", "It was nothing, Ana.")), ()),
-        # names
-        ("As Ana, I say no.", BEFORE, ("misnames",)),
-        ("As Bo, I say no.", BEFORE, ("misnames",)),
-        ("Bo here. I say no.", BEFORE, ("misnames",)),
-        ("This is Bo speaking.", BEFORE, ("misnames",)),
-        # broken words
-        ("It â\x80\x93 rains.", BEFORE, ("broken",)),
-        ("Das CafÃ© ist zu.", BEFORE, ("broken",)),
-        ("Le café « passé » est fermé.", BEFORE, ()),
-        ("I 'm here, it 's late.", BEFORE, ("broken",)),
-        ("He didn come.", BEFORE, ("broken",)),
-        ("I do n't know.", BEFORE, ("broken",)),
-        ("[INST] The boat is mended.", BEFORE, ("broken",)),
-        ("The boat is mended.</s>", BEFORE, ("broken",)),
-        ("He said &quot;no&quot; to it.", BEFORE, ("broken",)),
-        ("We go to the to the to the quay.", BEFORE, ("broken",)),
-        ("The boat is mended. I will bring it to the", BEFORE, ("broken",)),
-        ("I will bring it to the harbour", BEFORE, ()),
-        ("I lent it to Bo.", BEFORE, ("misnames",)),
-        ("I lent it to you, Bo.", BEFORE, ()),
+        ("Bo, I'm here.", BEFORE, ()),
+        ("Bo will come.", BEFORE, ()),
+        ("I will tell Bo that you are late.", BEFORE, ("misnames",)),
+        ("I will say that Bo is right.", BEFORE, ("misnames",)),
+        ("Ich frage Bo danach.", BEFORE, ("misnames",)),
+        ("What do you say to that, Bo?", BEFORE, ()),
+        ("Thank you for that, Bo.", BEFORE, ()),
+        ("I'm Ana Berg.", BEFORE, ()),
     ],
 )
 def test_what_is_wrong_with_a_line(text: str, before: tuple[tuple[str, str], ...], faults: tuple[Fault, ...]) -> None:
-    assert faults_of(text, Situation("Ana Berg", ["Ana Berg", "Bo"], before)) == faults
+    assert faults_of(text, "Ana Berg", ["Ana Berg", "Bo"], before) == faults
 
 
-@pytest.mark.parametrize(
-    ("speaker", "text", "people"),
-    [
-        ("Will", "Will you come to the quay?", ("Will", "Bo")),
-        ("Anna Berg", "Anna, listen to me.", ("Anna Berg", "Anna Holm")),
-        ("Dr. Mabuse", "I asked Dr. Watson about it.", ("Dr. Mabuse", "Bo")),
-        ("Bo", "In May we sail.", ("Bo", "May")),
-    ],
-)
-def test_a_name_that_is_a_word_or_somebody_elses_too_is_no_fault(
-    speaker: str, text: str, people: tuple[str, ...]
-) -> None:
-    assert faults_of(text, Situation(speaker, people)) == ()
+def test_of_three_one_may_be_talked_of() -> None:
+    assert faults_of("I will tell Bo that you are late.", "Ana Berg", ["Ana Berg", "Bo", "Cy"], BEFORE) == ()
 
 
 async def held(speech: list[str], **settings: Any) -> tuple[list[str], list[str]]:
@@ -151,11 +96,11 @@ def scenes() -> Iterator[list[tuple[str, str]]]:
 
 
 def test_good_scenes_have_hardly_any_fault() -> None:
-    figures = sense_of(map(found_in_lines, scenes()))
+    figures = sense_of(map(faults_in, scenes()))
     assert figures.lines > 5000
     assert figures.without_sense is not None
     assert figures.without_sense < 0.01
-    assert [figures.repeats, figures.empty, figures.misnames, figures.broken] == [0, 0, 0, 0]
+    assert figures.repeats == 0
 
 
 def test_logged_dialogues_have_few() -> None:
@@ -172,7 +117,7 @@ def test_of_a_public_set_at_most_three_lines_of_a_hundred_are_flagged() -> None:
     dialogues = [
         [(who, text) for who, _, text in (line.partition(": ") for line in talk) if text] for talk in talks[:300]
     ]
-    figures = sense_of(map(found_in_lines, dialogues))
+    figures = sense_of(map(faults_in, dialogues))
     assert figures.without_sense is not None
     assert figures.without_sense <= 0.035
     assert figures.repeats is not None

@@ -278,6 +278,7 @@ async def test_the_baseline_reads_all_items_and_never_rolls_back() -> None:
 def test_a_judge_without_a_threshold_is_refused() -> None:
     with pytest.raises(UsageError, match="inconsistency_threshold"):
         is_conflict(1.0, None)
+    assert not is_conflict(6.67, 6.67), "a figure that equals θ passes"
 
 
 # --- roll back, select --------------------------------------------------------------------------------------------

@@ -19,6 +19,8 @@ from tertulia.state.errors import StorageError, TertuliaError
 from tertulia.storage.parts.search import search
 from tertulia.storage.store import SqlStore
 
+pytestmark = pytest.mark.full
+
 #: Bits that are flipped, one after the other; `make nightly` damages stores by the thousand.
 FLIPS = 30 if settings.default.max_examples < 2000 else 5000
 PAGE = 4096

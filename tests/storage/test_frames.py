@@ -1,5 +1,7 @@
 """The views as data frames: dtypes, choice of runs, refusal of what was altered; docs/data.md says what is there."""
 
+from __future__ import annotations
+
 import json
 import re
 import shlex
@@ -8,13 +10,13 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-import pandas
 import pytest
 from click.testing import CliRunner
 from sqlite_utils.cli import cli as sqlite_utils_cli
 from support.commands import Cli
 from support.group_stored import write_meeting
 from support.merged import copied, execute
+from support.on_use import on_use
 from support.stored import NOW, a_case, a_run, a_turn_record, write_turns
 from support.stored_exchange import a_population, an_album_run, write_exchange
 
@@ -24,6 +26,8 @@ from tertulia.state.errors import NotFoundError, StorageError, UsageError
 from tertulia.state.records import TurnRecord
 from tertulia.storage import frames
 from tertulia.storage.store import SqlStore
+
+pandas = on_use("pandas")
 
 DOC = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
 READERS: dict[str, Callable[..., pandas.DataFrame]] = {

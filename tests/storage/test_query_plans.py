@@ -103,6 +103,7 @@ LISTED = {"runs", "lineage", "experiments", "simulations", "calibrations"}
 COUNTED = ("SELECT run, count(*) AS turns FROM turns GROUP BY run", "SELECT runs.run FROM simulations JOIN runs")
 
 
+@pytest.mark.full
 def test_a_merge_walks_through_nothing_but_lists_of_runs(shard: Path, tmp_path: Path, plans: Plans) -> None:
     merged = []
     for _ in range(2):  # what is new, and what is there

@@ -1,34 +1,24 @@
 """Tiny models with random weights, and a real byte-level tokenizer, made on the spot."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-import transformers
-from transformers import (
-    Gemma2Config,
-    Gemma2ForCausalLM,
-    Gemma3ForCausalLM,
-    Gemma3nForCausalLM,
-    Gemma3nTextConfig,
-    Gemma3TextConfig,
-    GPT2Config,
-    GPT2LMHeadModel,
-    GptOssConfig,
-    GptOssForCausalLM,
-    LlamaConfig,
-    LlamaForCausalLM,
-    MistralConfig,
-    MistralForCausalLM,
-    PreTrainedModel,
-    Qwen2Config,
-    Qwen2ForCausalLM,
-)
+import pytest
+from support.on_use import on_use
 
 from benchmarks.tiny_tokenizer import VOCABULARY, tiny_tokenizer
-from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.state.language_model import ModelTraits
+
+if TYPE_CHECKING:
+    import torch
+    import transformers
+
+    from tertulia.models.local import causal
+else:
+    causal, torch, transformers = on_use("tertulia.models.local.causal"), on_use("torch"), on_use("transformers")
 
 _SHARED: dict[str, Any] = {
     "vocab_size": VOCABULARY,
@@ -53,29 +43,35 @@ _SHARING: dict[str, Any] = {
     "hidden_size_per_layer_input": 8,
     "head_dim": 8,
 }
-FAMILIES: dict[str, Callable[[], PreTrainedModel]] = {
-    "llama, grouped heads": lambda: LlamaForCausalLM(LlamaConfig(**_SHARED, num_key_value_heads=2)),
-    "llama, ungrouped heads": lambda: LlamaForCausalLM(LlamaConfig(**_SHARED, num_key_value_heads=4)),
-    "gpt2": lambda: GPT2LMHeadModel(
-        GPT2Config(
+FAMILIES: dict[str, Callable[[], transformers.PreTrainedModel]] = {
+    "llama, grouped heads": lambda: transformers.LlamaForCausalLM(
+        transformers.LlamaConfig(**_SHARED, num_key_value_heads=2)
+    ),
+    "llama, ungrouped heads": lambda: transformers.LlamaForCausalLM(
+        transformers.LlamaConfig(**_SHARED, num_key_value_heads=4)
+    ),
+    "gpt2": lambda: transformers.GPT2LMHeadModel(
+        transformers.GPT2Config(
             vocab_size=VOCABULARY, n_embd=32, n_layer=3, n_head=4, n_positions=2048, bos_token_id=0, eos_token_id=2
         )
     ),
-    "qwen2, sliding windows": lambda: Qwen2ForCausalLM(
-        Qwen2Config(**_SHARED, **_WINDOWED, use_sliding_window=True, max_window_layers=2)
+    "qwen2, sliding windows": lambda: transformers.Qwen2ForCausalLM(
+        transformers.Qwen2Config(**_SHARED, **_WINDOWED, use_sliding_window=True, max_window_layers=2)
     ),
-    "gemma2, capped and sliding": lambda: Gemma2ForCausalLM(
-        Gemma2Config(**_SHARED, **_WINDOWED, head_dim=8, query_pre_attn_scalar=8)
+    "gemma2, capped and sliding": lambda: transformers.Gemma2ForCausalLM(
+        transformers.Gemma2Config(**_SHARED, **_WINDOWED, head_dim=8, query_pre_attn_scalar=8)
     ),
-    "gemma3, five in six sliding": lambda: Gemma3ForCausalLM(
-        Gemma3TextConfig(**_SHARED | {"num_hidden_layers": 6}, **_WINDOWED, head_dim=8, query_pre_attn_scalar=8)
+    "gemma3, five in six sliding": lambda: transformers.Gemma3ForCausalLM(
+        transformers.Gemma3TextConfig(
+            **_SHARED | {"num_hidden_layers": 6}, **_WINDOWED, head_dim=8, query_pre_attn_scalar=8
+        )
     ),
-    "gemma3n, shared layers": lambda: Gemma3nForCausalLM(
-        Gemma3nTextConfig(**_SHARING, laurel_rank=4, activation_sparsity_pattern=[0.0] * 6)
+    "gemma3n, shared layers": lambda: transformers.Gemma3nForCausalLM(
+        transformers.Gemma3nTextConfig(**_SHARING, laurel_rank=4, activation_sparsity_pattern=[0.0] * 6)
     ),
-    "mistral, all sliding": lambda: MistralForCausalLM(MistralConfig(**_SHARED, **_WINDOWED)),
-    "gpt-oss, sinks": lambda: GptOssForCausalLM(
-        GptOssConfig(
+    "mistral, all sliding": lambda: transformers.MistralForCausalLM(transformers.MistralConfig(**_SHARED, **_WINDOWED)),
+    "gpt-oss, sinks": lambda: transformers.GptOssForCausalLM(
+        transformers.GptOssConfig(
             **_SHARED,
             **_WINDOWED,
             head_dim=8,
@@ -83,14 +79,21 @@ FAMILIES: dict[str, Callable[[], PreTrainedModel]] = {
             rope_parameters={"rope_type": "default", "rope_theta": 1e4},
         )
     ),
-}
-if hasattr(transformers, "Gemma4ForCausalLM"):  # it is younger than the lowest version of the range
-    FAMILIES["gemma4, shared layers"] = lambda: transformers.Gemma4ForCausalLM(
+    "gemma4, shared layers": lambda: transformers.Gemma4ForCausalLM(
         transformers.Gemma4TextConfig(**_SHARING | {"global_head_dim": 16})
-    )
+    ),
+}
+
+#: For tests that repeat over families: a plain one, one of two kinds of layers, one with sinks; the others are `full`.
+EACH_FAMILY = [
+    family
+    if family in ("llama, grouped heads", "gemma3, five in six sliding", "gpt-oss, sinks")
+    else pytest.param(family, marks=pytest.mark.full)
+    for family in FAMILIES
+]
 
 
-def tiny_model(family: str) -> PreTrainedModel:
+def tiny_model(family: str) -> transformers.PreTrainedModel:
     """Return a model of that family with random weights, large enough for its attention not to be uniform."""
     torch.manual_seed(0)
     model = FAMILIES[family]()
@@ -102,10 +105,10 @@ def tiny_model(family: str) -> PreTrainedModel:
     return model
 
 
-def tiny_language_model(family: str = "llama, grouped heads", **traits: Any) -> CausalLanguageModel:
+def tiny_language_model(family: str = "llama, grouped heads", **traits: Any) -> causal.CausalLanguageModel:
     """Return a tiny model behind the project's contract."""
     chosen = {"context_window": 2048, "layout": "single_message", "judge": "rating", **traits}
-    return CausalLanguageModel("tiny", tiny_model(family), tiny_tokenizer(), ModelTraits(**chosen))
+    return causal.CausalLanguageModel("tiny", tiny_model(family), tiny_tokenizer(), ModelTraits(**chosen))
 
 
 def save_tiny(folder: Path, family: str = "llama, grouped heads") -> Path:
@@ -120,7 +123,9 @@ def save_tiny(folder: Path, family: str = "llama, grouped heads") -> Path:
 def save_tied(folder: Path) -> Path:
     """Save a tiny model of the embedded one's kind to a folder: its words are those that it tells apart at the end."""
     torch.manual_seed(0)
-    model = LlamaForCausalLM(LlamaConfig(**_SHARED, num_key_value_heads=2, tie_word_embeddings=True))
+    model = transformers.LlamaForCausalLM(
+        transformers.LlamaConfig(**_SHARED, num_key_value_heads=2, tie_word_embeddings=True)
+    )
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() > 1:

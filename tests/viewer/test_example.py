@@ -17,6 +17,8 @@ from tertulia.state.errors import UsageError
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.example import EXAMPLE_STORE, example_store, packed
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def example(tmp_path_factory: pytest.TempPathFactory) -> Path:

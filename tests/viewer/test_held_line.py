@@ -104,6 +104,7 @@ def test_a_line_is_held_rewritten_and_the_next_one_let_pass(address: str, store:
     assert (over.status, over.json["error"]) == (409, "The conversation is over; there is no next line.")
 
 
+@pytest.mark.full
 def test_a_run_that_is_killed_while_it_is_paused_goes_on_from_the_page(address: str, store: Path) -> None:
     run = stopped_before_its_first_line(store, "tidewell")
     post(address, "api/pause", {"run": run, "pause": True})

@@ -17,6 +17,8 @@ import tertulia
 from tertulia.state.seat import Answer, Invitation
 from tertulia.storage.store import SqlStore
 
+pytestmark = pytest.mark.full
+
 SEATED = ("Alice", "Bob", "Eva")
 ROUNDS = 5
 

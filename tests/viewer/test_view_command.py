@@ -107,6 +107,7 @@ def test_what_can_not_be_served_is_told_before_anything_is(cli: Cli, store: Path
         assert (result.out, len(result.err.splitlines())) == ("", 1)
 
 
+@pytest.mark.full
 def test_a_missing_store_is_an_empty_page_until_a_run_makes_it(tmp_path: Path) -> None:
     store = tmp_path / "new.db"
     with viewing("--store", str(store)) as (line, process):
@@ -130,6 +131,7 @@ def test_where_no_browser_opens_it_says_so_and_serves(store: Path, tmp_path: Pat
     assert process.communicate() == ("", "")
 
 
+@pytest.mark.full
 def test_a_browser_gets_the_address_and_makes_no_noise(store: Path, tmp_path: Path) -> None:
     browser, opened = tmp_path / "browser", tmp_path / "opened"
     browser.write_text(

@@ -29,6 +29,7 @@ with SqlStore.open(Path(sys.argv[1])) as store:
 """
 
 
+@pytest.mark.full
 def test_a_turn_is_shown_without_what_drives_conversations(tmp_path: Path) -> None:
     """It takes a second and more of CPU to import, which the first turn that is looked at would wait for."""
     run = tertulia.run("tidewell", rehearse=True, rounds=3, removal_factor=0.4, store=tmp_path / "t.db", progress=False)
@@ -40,6 +41,7 @@ def test_a_turn_is_shown_without_what_drives_conversations(tmp_path: Path) -> No
     assert printed == paths
 
 
+@pytest.mark.full
 def test_a_measure_reads_each_prompt_of_an_experiment_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Trials of a case begin with one prompt: read anew for each of them, a large experiment took seconds."""
     settings = {"low": {"lambda": 0.2}, "high": {"lambda": 0.8}}

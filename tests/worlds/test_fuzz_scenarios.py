@@ -21,6 +21,8 @@ from tertulia.state.parameters import Parameters
 from tertulia.worlds.catalog import MEETINGS, extensions_of, list_cases, resolve, settings_of
 from tertulia.worlds.scenario_file import scenario_schema
 
+pytestmark = pytest.mark.full
+
 fuzzed = settings(
     max_examples=2000 if settings.default.max_examples >= 2000 else 20,
     deadline=None,

@@ -259,6 +259,7 @@ def test_captions_that_are_refused(tmp_path: Path, text: str, words: str) -> Non
         read_captions(tmp_path, ["red_door.jpg"])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", drawings())
 def test_what_is_shipped_is_what_the_script_draws(name: str) -> None:
     shipped, drawn = Image.open(PICTURES / name), draw(drawings()[name])

@@ -11,11 +11,11 @@ from tertulia.state.records import Unit
 def calm(
     units: Sequence[Unit], scores: Mapping[str, float], removal_factor: float, order: Order = "descending"
 ) -> list[str]:
-    """Return the units of the first walk that comes within a tolerance of the target, else what came nearest.
+    """Return the units of the first walk that comes within a tolerance of the target, else the nearest set.
 
-    A walk passes over what would overshoot by more than the tolerance, and ends where it is within it: of the light
-    units, whose order hangs on the last digits of scores, only as many go as are needed. The first walk begins at the
-    first unit; where it does not come near enough, others begin at the second, the third, and so on. So no other walk
+    A walk passes over units that would overshoot by more than the tolerance, and ends once it is within it: of the
+    light units, whose order hangs on the last digits of scores, only as many go as are needed. The first walk begins at
+    the first unit; if it does not come near enough, others begin at the second, the third, and so on. So no other walk
     comes nearer, unless both are within the tolerance. Arguments as of Algorithm 1.
     """
     a, target = visited(units, scores, removal_factor, order)
@@ -37,5 +37,5 @@ def calm(
 
 
 def _tolerance(factor: Fraction) -> Fraction:
-    """Return how far from λ a share may be: less near 0 and 1, where nothing and all would be near enough."""
+    """Return how far from λ a share may be: less near 0 and 1, as nothing and all would be near enough there."""
     return min(exact(REMOVAL_TOLERANCE), factor / 2, (1 - factor) / 2)

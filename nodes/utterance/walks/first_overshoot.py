@@ -12,7 +12,7 @@ def first_overshoot(
 ) -> list[str]:
     """Return the longest beginning of the order that stays within the target; arguments as of Algorithm 1.
 
-    Sets of two draws differ little where their scores do, and that of a greater λ has all units of a smaller one.
+    Sets of two draws differ little if their scores do, and that of a greater λ has all units of a smaller one.
     """
     a, target = visited(units, scores, removal_factor, order)
     current_sum, removed = Fraction(0), list[str]()

@@ -18,7 +18,7 @@ def as_many_words(units: Sequence[Unit], removed: Sequence[str], generator: rand
 
     The units are visited in a random order, the same for any λ: a unit that fits is taken, one that would overshoot is
     passed over; last, one of those is taken if that brings the sum nearer to the target, the one that brings it
-    nearest. Where λ removes nothing so does this, and where it removes all it is the same.
+    nearest. If λ removes nothing so does this, and if it removes all it is the same.
 
     Args:
         units: The units of the full prompt, in prompt order.

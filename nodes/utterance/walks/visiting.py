@@ -1,4 +1,4 @@
-"""What the walks have in common: exact scores in the order of a visit, and the sum to reach."""
+"""The shared part of the walks: exact scores in the order of a visit, and the sum to reach."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction

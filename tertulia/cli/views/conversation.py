@@ -11,7 +11,6 @@ from tertulia.state.meeting import Meeting, Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Case, RunRecord
 from tertulia.state.store import Store
-from tertulia.views.reading.agreements import agreements_of, in_words
 from tertulia.views.reading.exchanges import read_exchanges
 from tertulia.views.reading.rewritten import rewritten_turns
 from tertulia.views.reading.rounds import calls_of, read_characters
@@ -42,9 +41,6 @@ def print_run(console: Console, store: Store, run: RunRecord, start: Start) -> N
     edited = rewritten_turns(store, run.run, turns)
     for before, turn in zip([None, *turns], turns, strict=False):
         print_turn(console, turn, start, silence_s, before, turn.turn in edited)
-    for agreement in agreements_of(run, start, turns):
-        first, last = agreement.turns
-        console.print(plain(f"agreed in turns {first} to {last}: {in_words(agreement)}", "dim"))
 
 
 def print_opening(console: Console, store: Store, run: RunRecord, meeting: Meeting, agent: str | None) -> None:

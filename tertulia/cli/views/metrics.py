@@ -32,8 +32,6 @@ def print_measurement(console: Console, measured: Measurement) -> None:
     _print_cases(console, measured.variety, mean_variety(measured.variety.values()))
     console.print()
     _print_cases(console, measured.sense, mean_sense(measured.sense.values()))
-    if measured.unseen:
-        console.print(plain(measured.unseen, "dim"))
     if measured.by_index is not None:
         console.print()
         rows = [(str(found.index), found) for found in mean_by_index(measured.by_index.values())]

@@ -51,7 +51,7 @@ class AlbumComparison:
 
     @property
     def titles(self) -> tuple[str, str]:
-        """What each run is called: its setting, where they differ in that, and its id."""
+        """The name of each run: its setting, if they differ in that, and its id."""
         low, high = (f"{run.parameters.get('setting')} ({run.run})" for run in self.runs)
         return low, high
 

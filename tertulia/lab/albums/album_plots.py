@@ -17,7 +17,7 @@ PLOTS = {
     ),
 }
 
-#: What a figure is called at its axis.
+#: The name of a figure at its axis.
 _NAMES = {
     "len": "words per text",
     "dist2": "dist-2",

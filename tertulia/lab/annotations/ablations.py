@@ -1,9 +1,9 @@
-"""What a stored line depended on, by ablations of its prompt, and what scorers say of its units; kept in the store.
+"""How a stored line depends on its prompt, by ablations, and the scorers' values of its units; kept in the store.
 
-1. A line is read after the prompt that it answered: the stored one without what was removed (`next_line`). Its units
+1. A line is read after the prompt that it answered: the stored one without its removed units (`next_line`). Its units
    are the removable ones that this prompt has.
 2. An ablation is a word of 0 and 1, a letter for each unit: whether it is kept. Its value is the mean log-probability
-   of the line's tokens after what is left, rendered as for the utterance, in nats per token.
+   of the line's tokens after the kept units, rendered as for the utterance, in nats per token.
 3. Ablations are read in batches of `_BATCH`, always the same ones, so that an interrupted run goes on with the same
    digits. A batch is stored as soon as it is there.
 4. Scorers score the prompt that was answered, as when it would be pruned. `attention_of_line`, `beyond_neutral` and
@@ -95,17 +95,17 @@ class AblatedLine:
         return "".join("0" if place in places else "1" for place in range(len(self.units)))
 
     def prompt(self, store: SqlStore, kept: Kept) -> Prompt:
-        """Return what an ablation leaves of the prompt."""
+        """Return the prompt that an ablation leaves."""
         ablated = (unit for unit, letter in zip(self.units, kept, strict=True) if letter == "0")
         return remove_units(store.prompt(self.line.full), [*self.line.removed, *ablated])
 
     def rendered(self, store: SqlStore, kept: Kept, model: LanguageModel) -> RenderedPrompt:
-        """Return what an ablation leaves of the prompt, as the model is fed it."""
+        """Return the prompt that an ablation leaves, as the model is fed it."""
         return utterance_request(self.prompt(store, kept), (), model.tokenizer, self.line.parameters).prompt
 
 
 def ablated_line(store: SqlStore, record: RunRecord, line: SpokenLine, case: str) -> AblatedLine | None:
-    """Return a line with the units of its prompt; `None` where these are fewer than `LEAST_UNITS`."""
+    """Return a line with the units of its prompt; `None` if these are fewer than `LEAST_UNITS`."""
     answered = remove_units(store.prompt(line.full), line.removed)
     units = tuple(unit.id for unit in answered.units if unit.removable)
     return AblatedLine(record, line, case, units) if len(units) >= LEAST_UNITS else None
@@ -152,7 +152,7 @@ def _in_turn(streams: Sequence[Iterator[AblatedLine]]) -> Iterator[AblatedLine]:
 
 @dataclass
 class _Known:
-    """What a store has of one line, in one precision."""
+    """The stored values of one line, in one precision."""
 
     values: dict[Kept, float] = field(default_factory=dict)
     heads: dict[str, str] = field(default_factory=dict)
@@ -160,14 +160,14 @@ class _Known:
 
 
 class AblationFigures:
-    """The figures of lines: what the store has is taken, and what it lacks is measured and stored.
+    """The figures of lines: taken from the store, or measured and stored.
 
     Attributes:
         name: The model, which is that of all lines.
     """
 
     def __init__(self, store: SqlStore, name: str, open_models: OpenModels) -> None:
-        """Open nothing yet; `open_models` is called where a figure is missing."""
+        """Open nothing yet; `open_models` is called for a missing figure."""
         self.store, self.name = store, name
         self._open_models = open_models
         self._precision: str | None = None
@@ -261,7 +261,7 @@ class AblationFigures:
         return self._models
 
     def _known(self, line: AblatedLine) -> _Known:
-        """Return what is there of a line: in the model's precision if that is open, else in that with most values."""
+        """Return the stored values of a line: in the open model's precision, else in that with most values."""
         if line.key not in self._of_line:
             self._of_line[line.key] = self._read(line)
         found = self._of_line[line.key]
@@ -328,7 +328,7 @@ def _scored(
 
 
 def _target(store: SqlStore, line: AblatedLine) -> str:
-    """Return what units are compared with: the last lines, or before any the names and the place (the scorer's)."""
+    """Return the scorer's text to compare units with: the last lines, or before any the names and the place."""
     turn, start = line.line.turn, store.start(line.line.run)
     turns = store.turns(line.line.run, max(1, turn - LATEST_LINES), turn - 1) if turn > 1 else []
     spoken = "\n".join(f"{each.speaker}: {each.text}" for each in turns if each.speaker is not None)

@@ -27,7 +27,7 @@ _TEMPERATURE, _TOP_P = 1.0, 1e-6
 class Drawing:
     """How an answer is drawn: by this seed, as the speakers of a run draw their lines.
 
-    An option is drawn at temperature 1 of all its probabilities, where the model tells them.
+    An option is drawn at temperature 1 of all its probabilities, if the model tells them.
     """
 
     seed: int
@@ -44,7 +44,7 @@ class AnnotationRequest:
         part: The number of the batch of questions, from 0.
         fields: The fields of the answer: integers, choices and texts.
         drawing: How the answer is drawn; `None`: the likeliest is taken, and the run's seed decides between equals.
-        noted: What is stored with the answer.
+        noted: Facts stored with the answer.
     """
 
     instrument: Instrument
@@ -60,7 +60,7 @@ class AnnotationRequest:
 
 @dataclass(frozen=True)
 class _Answered:
-    """The values of a reply by field, with the probabilities of its options where the model tells them."""
+    """The values of a reply by field, with the probabilities of its options if the model tells them."""
 
     values: Mapping[str, int | str]
     prompt_tokens: int
@@ -78,7 +78,7 @@ async def answers_to(
 ) -> list[Annotation]:
     """Return the annotation by a model that answers each request about a run; the store keeps the answers.
 
-    The model is opened where an answer is missing; `report` receives a line for each batch.
+    The model is opened for a missing answer; `report` receives a line for each batch.
 
     Raises:
         ContextWindowError: A part of the conversation does not fit the model.

@@ -1,4 +1,4 @@
-"""Ask somebody of a stored conversation anything, at any turn, in character; the conversation never hears of it.
+"""Ask a person of a stored conversation anything, at any turn, in character; the conversation never hears of it.
 
 The answers are annotations: they stand beside the run, nothing of which depends on them. A question is asked by itself,
 whatever else is asked. The personality inventory is one questionnaire (`self_inventory.py`).
@@ -45,17 +45,17 @@ _FIELD = "answer"
 
 
 class Response(Record):
-    """What somebody answered to a question, in character.
+    """A person's answer to a question, in character.
 
     Attributes:
-        person: Who was asked.
+        person: The name of the person asked.
         at: After which turn; 0: before the first.
         answer: A text, an option, or a number of a scale.
-        probabilities: By option or number, how probable it was, where the model tells; they sum to 1. `None` where it
-            does not tell, and of an answer in words.
+        probabilities: By option or number, its probability; they sum to 1. `None` if the model does not tell it, and of
+            an answer in words.
         model: The model that answered; of a rehearsal, the answer means nothing.
         seed: The seed of the draw; `None` in the inventory, whose likeliest answers are taken.
-        prompt: What the model was shown.
+        prompt: The prompt as the model read it.
     """
 
     person: str
@@ -70,7 +70,7 @@ class Response(Record):
 
 @dataclass(frozen=True)
 class Inquiry:
-    """Somebody who is asked, at a moment.
+    """The person asked, at a moment.
 
     Attributes:
         at: The turn after which they are asked; 0: before the first.
@@ -106,7 +106,7 @@ def inquiry(
     at: int | None = None,
     seed: int | None = None,
 ) -> Inquiry:
-    """Return what is asked of somebody after a turn.
+    """Return the request to a person after a turn.
 
     Args:
         person: The name of a participant; letter case makes no difference.
@@ -149,7 +149,7 @@ def inquiry(
 
 
 def _checked_turn(store: SqlStore, run: RunRecord, at: int | None) -> Turn | None:
-    """Return the turn after which somebody is asked; `None` for the moment before the first."""
+    """Return the turn after which a person is asked; `None` for the moment before the first."""
     number = run.turns if at is None else at
     if number == 0:
         return None
@@ -161,7 +161,7 @@ def _checked_turn(store: SqlStore, run: RunRecord, at: int | None) -> Turn | Non
 
 
 def _check_is_there(start: Start, name: str, turn: Turn | None) -> None:
-    """Refuse to ask somebody who has not come yet, or has left."""
+    """Refuse to ask a person before they come, or after they leave."""
     now_s = turn.sim_time_s if turn is not None else 0.0
     if not isinstance(start, Meeting) or name in start.present(now_s):
         return
@@ -175,7 +175,7 @@ def _check_is_there(start: Start, name: str, turn: Turn | None) -> None:
 
 
 def _heard(turns: Sequence[Turn], start: Start, name: str, parameters: Parameters) -> list[Turn]:
-    """Return the last lines that somebody was there for, the opening of a meeting among them."""
+    """Return the last lines that a person was there for, the opening of a meeting among them."""
     if isinstance(start, Meeting):
         turns = [*([start.opening_turn] if start.opening_turn is not None else []), *turns]
         if parameters.hearing != "all":
@@ -212,7 +212,7 @@ def _moment(
 def _at_albums(
     population: Population, name: str, exchanges: Sequence[RecordedExchange], parameters: Parameters
 ) -> Moment:
-    """Return what a villager has after these exchanges: those that they remember, and their pictures."""
+    """Return a villager's memory after these exchanges: those that they remember, and their pictures."""
     held = [(each.turn.turn, each.exchange) for each in exchanges]
     belongings = belongings_at(population, held, parameters)[name]
     by_turn = {each.turn.turn: each for each in exchanges}
@@ -232,7 +232,7 @@ def _at_albums(
 
 
 def _memories(store: SqlStore, person: Participant) -> list[str]:
-    """Return what somebody is reminded of, oldest first."""
+    """Return the memories that a person is reminded of, oldest first."""
     memories = [*person.memories, *(store.remembered(person.stream) if person.stream is not None else ())]
     chosen = sorted(memories, key=lambda memory: (memory.importance, memory.created))[-_MEMORIES:]
     return [memory.text for memory in sorted(chosen, key=lambda memory: memory.created)]
@@ -293,7 +293,7 @@ def _responses(store: SqlStore, answer: Annotation) -> Iterator[Response]:
 
 
 def asked_document(asked: Inquiry, answers: Sequence[Response]) -> Document:
-    """Return what somebody answered as JSON."""
+    """Return a person's answer as JSON."""
     return {
         "schema_version": SCHEMA_VERSION,
         "run": asked.run.run,

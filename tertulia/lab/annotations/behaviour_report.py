@@ -1,4 +1,4 @@
-"""Who leads, mediates, proposes and gets things done in a run. Source: ChatAgents, Fig. 5."""
+"""The behaviour of a run's people: leading, mediating, proposing, getting things done. Source: ChatAgents, Fig. 5."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from tertulia.state.store import Store
 from tertulia.state.text import in_words
 from tertulia.views.reading.rounds import read_characters
 
-#: Who labels speech acts where no model does: sentences that are typical of each.
+#: The labeller of speech acts without a model: sentences that are typical of each.
 PROTOTYPES = "prototypes"
 
 _REHEARSAL = "rehearsal"
@@ -67,7 +67,7 @@ def behaviour_report(
     """Return the behaviour of everybody in a run.
 
     Args:
-        embedder: Embeds the lines; not needed where nobody has spoken.
+        embedder: Embeds the lines; not needed before anyone has spoken.
         acts: The speech acts of each utterance, as a model labelled them; `None`: those of the nearest prototypes.
     """
     spoken = [turn for turn in store.turns(run.run) if turn.speaker is not None]
@@ -93,7 +93,7 @@ def behaviour_report(
 
 
 class Evidence(NamedTuple):
-    """A line that shows how a person behaves, or what followed on it: how deep it is indented, what it is, and it."""
+    """A line that shows a person's behaviour, or one that followed it: its indentation, its kind, its text."""
 
     depth: int
     what: str

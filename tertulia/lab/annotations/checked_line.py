@@ -1,7 +1,7 @@
 """The lines, and thoughts, of a turn that can be checked: each with its reader, and the units that can be named."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tertulia.lab.annotations.ablations import AblatedLine, Kept
 from tertulia.lab.annotations.next_line import SpokenLine
@@ -16,13 +16,12 @@ from tertulia.state.line_scores import reader_of
 from tertulia.state.meeting import Meeting
 from tertulia.state.records import Candidate, Reply
 from tertulia.storage.store import SqlStore
-from tertulia.views.reading.leaning import reasons
 from tertulia.views.reading.turns import TurnDetails, read_thought
 from tertulia.views.reading.why import parameters_of_speaker
 
-#: The units of a thought that are left out, those with the highest scores: its sources say much the same (a line, and
-#: how things stood a moment ago), so that scores put the one that it depends on among the first, not always first.
-THOUGHT_UNITS = 8
+#: The units that are left out: those with the highest scores. Two sources may say much the same, and scores put the one
+#: that a line depends on among the first, not always first.
+CHECKED_UNITS = 8
 
 
 @dataclass(frozen=True)
@@ -58,19 +57,12 @@ class CheckedLine:
 
     @property
     def named(self) -> tuple[str, ...] | None:
-        """The units that are left out: those that its scores name, or the one with the highest; of a thought the eight.
-
-        It is `None` where it has no scores.
-        """
-        found = reasons(replace(self.details, measured={}))
-        if found is None:
+        """The units that are left out, those with the highest scores first; `None` if it has no scores."""
+        scores = self.details.record.line_scores
+        if scores is None:
             return None
-        scores = self.details.record.line_scores or {}
-        if self.details.thinker is not None:
-            ranked = sorted((unit for unit in self.ablated.units if unit in scores), key=lambda unit: -scores[unit])
-            return tuple(ranked[:THOUGHT_UNITS])
-        highest = max((unit for unit in self.ablated.units if unit in scores), key=scores.__getitem__, default=None)
-        return tuple(reason.unit.id for reason in found) or (() if highest is None else (highest,))
+        ranked = sorted((unit for unit in self.ablated.units if unit in scores), key=lambda unit: -scores[unit])
+        return tuple(ranked[:CHECKED_UNITS])
 
     def reply_for(self, model: LanguageModel) -> Reply:
         """Return the reply in the tokens of the model that reads it; a server has its own."""
@@ -86,7 +78,7 @@ class CheckedLine:
         return tokens_of_texts(model.tokenizer, reply.tokens, texts) if texts else [reply.text_tokens]
 
     def losses(self, values: Mapping[Kept, float]) -> dict[str, float]:
-        """Return by unit what the line loses without it, in nats a token, as far as that is known."""
+        """Return by unit the line's loss without it, in nats a token, as far as that is known."""
         full = values.get(self.ablated.full)
         found = ((unit, values.get(self.ablated.without(place))) for place, unit in enumerate(self.ablated.units))
         return {} if full is None else {unit: full - value for unit, value in found if value is not None}
@@ -120,7 +112,7 @@ def lines_to_check(store: SqlStore, details: TurnDetails, reader: str | None = N
 def thought_to_check(
     store: SqlStore, details: TurnDetails, meeting: Meeting, agent: str, reader: str | None = None
 ) -> CheckedLine | None:
-    """Return the thought of an agent in the round of a turn; `None` where no model's call has it.
+    """Return the thought of an agent in the round of a turn; `None` if no model's call has it.
 
     Raises:
         UsageError: The run is rehearsed.
@@ -142,7 +134,7 @@ def _refuse_rehearsed(details: TurnDetails) -> None:
 
 
 def _candidate_of(details: TurnDetails) -> Candidate | None:
-    """Return the candidate that was said; `None` where no model wrote it."""
+    """Return the candidate that was said; `None` if no model wrote it."""
     chosen = (each for each in details.candidates if each.attempt == details.record.chosen)
     return next((each for each in chosen if each.origin != "by_hand"), None)
 

@@ -1,4 +1,4 @@
-"""What a model answered to the personality inventory about the people of some runs, with the paper's table.
+"""A model's answers to the personality inventory about the people of some runs, with the paper's table.
 
 Source: ChatAgents §IV-C, Table I.
 """

@@ -1,19 +1,19 @@
-"""What a stored line loses without units of its prompt, measured on the spot: `tertulia show RUN --turn N --check`.
+"""The loss of a stored line without units of its prompt, measured on the spot: `tertulia show RUN --turn N --check`.
 
 1. The line is read behind the prompt that it answered, and behind the same without a unit. The loss of a unit is the
    mean log-likelihood of the line's tokens behind the first, less that behind the second, in nats a token.
-2. Measured are the units that the sentence about the turn names, by the scores of the line; where it names none, the
-   one with the highest score, so that `nothing in particular` is checked too. A line without scores is scored first.
-3. Where that is not possible, as the reader shows no attention, every unit is left out if the budget has so many calls.
-   If not, random ablations are read (each unit kept with probability 1/2), a linear surrogate is fitted to them
+2. Measured are the units that the sentence about the turn names, by the scores of the line; if it names none, the one
+   with the highest score, so that `nothing in particular` is checked too. A line without scores is scored first.
+3. If the reader shows no attention, every unit is left out if the budget has so many calls. If not, random ablations
+   are read (each unit kept with probability 1/2), a linear surrogate is fitted to them
    (`tertulia/metrics/faithfulness.py`), and its three highest units are left out.
 4. In a meeting the thought of the speaker, or of another agent, is read in the same way, behind the prompt of its own
    call: the words of the situation and of the thought, which are one answer. Left out are the eight units with the
    highest scores. (A server counts all tokens of the answer.)
-5. Every value is stored as soon as it is there, so an interrupted check goes on with what is missing.
+5. Every value is stored as soon as it is there, so an interrupted check goes on with the missing ones.
 
 Prompts are read from the last unit that is left out to the first: those that share the longest beginning follow one
-another, which is what a prompt cache keeps.
+another, as a prompt cache keeps them.
 
 Kept as annotations `leave_one_out` of the run: about `` losses by unit, about `values` the values by ablation, a letter
 for each unit of the answered prompt that can be named. The model is named with the precision in which it computed.
@@ -64,7 +64,7 @@ Tell = Callable[[str], object]
 
 @dataclass
 class _Known:
-    """What a store has of a line by a reader in one precision: values by ablation, and its tokens (0: not known)."""
+    """The stored figures of a line by a reader in one precision: values by ablation, and its tokens (0: not known)."""
 
     values: dict[Kept, float] = field(default_factory=dict)
     tokens: int = 0
@@ -83,24 +83,24 @@ async def check_turn(
     tell: Tell = str,
     show: Tell = str,
 ) -> None:
-    """Measure what the line of a turn loses without units of its prompt, of an exchange that of all its parts.
+    """Measure the loss of a turn's line without units of its prompt, of an exchange that of all its parts.
 
     In a meeting the speaker's thought is measured beside; of an agent that is asked about, the thought alone.
 
     Args:
         turn: The turn, from 1.
-        open_reader: Opens the model that reads; called where a value is missing.
+        open_reader: Opens the model that reads; called for a missing value.
         reader: Its name; `None`: the model that scored the line, else the run's surrogate, else the writer of the line.
         agent: Whose thought is wanted, in a meeting; `None`: the line is, with its speaker's thought.
         calls: Readings of each line, at most.
-        tell: Receives what will be read, before it is.
+        tell: Receives a line on the readings, before they begin.
         show: Receives a line for each reading.
 
     Raises:
         NotFoundError: There is no such turn, or nobody of that name.
         UsageError: It is rehearsed, or nobody spoke, or a person wrote the line; or there are too few calls, or the
             reader is a stand-in.
-        ModelError: The reader failed, or does not tell how likely a line is; what was measured is kept.
+        ModelError: The reader failed, or does not tell how likely a line is; measured values are kept.
     """
     if calls < LEAST_CALLS:
         raise UsageError(f"{calls} calls are too few to learn from; give --calls {LEAST_CALLS} or more")
@@ -118,14 +118,14 @@ async def check_turn(
         await check.read(line)
 
 
-# --- what is read ---------------------------------------------------------------------------------------------------
+# --- the reading ----------------------------------------------------------------------------------------------------
 
 
 def missing(line: CheckedLine, values: Mapping[Kept, float], calls: int) -> list[Kept]:
-    """Return the ablations behind which a line is to be read next; none where it is checked.
+    """Return the ablations behind which a line is to be read next; none once it is checked.
 
     Args:
-        values: What is known, by ablation.
+        values: The known ones, by ablation.
         calls: How many ablations may be read of it together.
     """
     ablated = line.ablated
@@ -185,7 +185,7 @@ async def value_behind(
 
 
 class _Check:
-    """Reads lines, and keeps what it reads; a model is opened once."""
+    """Reads lines, and keeps their figures; a model is opened once."""
 
     def __init__(self, store: SqlStore, open_reader: OpenReader, calls: int, tell: Tell, show: Tell) -> None:
         self._store, self._open_reader, self._calls = store, open_reader, calls
@@ -224,7 +224,7 @@ class _Check:
         return self._opened[name]
 
     async def _tell_cost(self, line: CheckedLine, model: LanguageModel, known: _Known, left: int) -> None:
-        """Say what will be read, and see that the model tells how likely a line is."""
+        """Announce the readings, and see that the model tells how likely a line is."""
         of = line.place
         if not model.traits.text_only:
             self._tell(f"{of}: {counted(left, 'reading')} of its prompt by {line.reader}, whole and without units")
@@ -269,7 +269,7 @@ class _Check:
         return replace(line, details=replace(line.details, record=record))
 
     def _kept(self, line: CheckedLine) -> dict[str, _Known]:
-        """Return what is kept of a line by its reader, by precision."""
+        """Return the stored figures of a line by its reader, by precision."""
         found: dict[str, _Known] = {}
         for each in checks_of(self._store, line.details.run, line.details.record, line.details.number):
             if each.instrument != "leave_one_out" or each.agent != VALUES or reader_in(each) != line.reader:

@@ -1,13 +1,13 @@
-"""What a model expected of lines that were spoken: the entropy of the next token, and KL(full ‖ pruned).
+"""A model's expectation of spoken lines: the entropy of the next token, and KL(full ‖ pruned).
 
 1. A line is the text of the reply that was said, in the model's own tokens, and it is read after the prompt that it
-   answered: the stored one without what was removed, rendered as it was for the utterance. What was written otherwise
+   answered: the stored one without its removed units, rendered as it was for the utterance. A line written otherwise
    (several candidates in one reply, a revision) is read as if it had been the answer to that prompt.
 2. The entropy of a line is the mean over its tokens, of the distribution over the whole vocabulary at temperature 1.
 3. The divergence of a pruned prompt from a full one is the mean of KL(full ‖ pruned) over the tokens of a line that was
    spoken after the full one. It is of one moment: both prompts have the same past.
 4. Figures are kept in the store as the answers of a model are, with the precision in which it computed. Those that are
-   there, all in one precision, are taken; the model is opened where one is missing.
+   there, all in one precision, are taken; the model is opened for a missing one.
 
 Not known: lines that another model than the run's spoke, or that a model without shown distributions speaks; and those
 of album chats.
@@ -32,14 +32,13 @@ from tertulia.state.store import Store
 from tertulia.storage.parts.annotations import Annotations
 from tertulia.storage.store import SqlStore
 
-#: Under what an annotation has its figure.
+#: The key of a figure in its annotation.
 _ANSWER = "nats per token"
 
 #: The numbers of the parts under which annotations have the figures.
 _ENTROPY, _DIVERGENCE = 0, 1
 
-#: What a figure is kept under: its part, the run and turn whose prompt it is about, and the run whose line was read if
-#: that is another one.
+#: The key of a figure: its part, the run and turn of its prompt, and the run of the line if that is another.
 Key = tuple[int, str, int, str]
 
 
@@ -64,7 +63,7 @@ class SpokenLine:
 
     def rendered(self, store: Store, model: LanguageModel) -> RenderedPrompt:
         """Return the prompt that was answered, as the model was fed it."""
-        from tertulia.nodes.utterance.generate import utterance_request  # only who reads with a model needs the graphs
+        from tertulia.nodes.utterance.generate import utterance_request  # only reading with a model needs the graphs
 
         prompt = remove_units(store.prompt(self.full), self.removed)
         return utterance_request(prompt, (), model.tokenizer, self.parameters).prompt
@@ -72,7 +71,7 @@ class SpokenLine:
 
 @dataclass(frozen=True)
 class LineReading:
-    """What is asked of a model: the entropy of a line, or how far another line's prompt diverges from its own.
+    """A question to a model: the entropy of a line, or how far another line's prompt diverges from its own.
 
     Attributes:
         pruned: The line of the compared run, whose prompt is the pruned one; `None`: entropy is asked for.
@@ -83,7 +82,7 @@ class LineReading:
 
     @property
     def key(self) -> Key:
-        """What its figure is kept under."""
+        """The key of its figure."""
         if self.pruned is None:
             return _ENTROPY, self.line.run, self.line.turn, ""
         return _DIVERGENCE, self.pruned.run, self.pruned.turn, self.line.run
@@ -94,7 +93,7 @@ class LineReading:
         return self.line.reply.tokens[: self.line.reply.text_tokens[1]]
 
     def prompts(self, store: Store, model: LanguageModel) -> list[RenderedPrompt]:
-        """Return the prompt that the line follows, and the other one where there is one."""
+        """Return the prompt that the line follows, and the other one, if any."""
         return [line.rendered(store, model) for line in (self.line, self.pruned) if line is not None]
 
     def value(self, figures: TokenFigures) -> float:
@@ -140,8 +139,8 @@ async def next_line_figures(
     Equal prompts are read once, with all lines that follow them.
 
     Args:
-        name: What the model is called in the store.
-        open_model: Opens it; called where a figure is missing.
+        name: The model's name in the store.
+        open_model: Opens it; called for a missing figure.
         show: Receives a line for each prompt.
 
     Raises:
@@ -177,7 +176,7 @@ def _kept(store: SqlStore, name: str, readings: Mapping[Key, LineReading]) -> di
 
 
 def _number(given: object) -> float | None:
-    """Return a figure as it was kept; `None` where it is none."""
+    """Return a figure as it was kept; `None` if it is none."""
     try:
         value = float(str(given))
     except ValueError:
@@ -207,7 +206,7 @@ async def _measured(
 
 
 def _digest(prompt: RenderedPrompt) -> bytes:
-    """Return what tells a prompt from others, which takes less memory than its tokens do."""
+    """Return a digest that tells a prompt from others, in less memory than its tokens."""
     return hashlib.blake2b(repr((prompt.input_ids, prompt.pictures)).encode(), digest_size=16).digest()
 
 

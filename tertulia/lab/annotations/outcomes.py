@@ -1,21 +1,31 @@
-"""Have a model judge what came of a conversation for each of its people, a call per person and dimension.
+"""Have a model judge the outcome of a conversation for each of its people, a call per person and dimension.
 
 Source: Zhou et al. 2024 (SOTOPIA-EVAL), for the dimensions and their ranges.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from tertulia.lab.annotations.annotating import AnnotationRequest
-from tertulia.metrics.outcome_records import RANGES
 from tertulia.prompts.annotation import ask_outcome
 from tertulia.state.annotation import Annotation
 from tertulia.state.language_model import ReplyField
-from tertulia.state.meeting import Start
-from tertulia.state.records import Turn
-from tertulia.views.measuring.outcomes import about_of, goals_of
+from tertulia.state.meeting import Attendee, Meeting, Start
+from tertulia.state.records import Participant, Turn
 
-#: What is asked about a meeting as a whole, and its range.
+Dimension = Literal["goal", "relationship", "secret", "knowledge", "believability"]
+
+#: The lowest and the highest score of each dimension. Source: Zhou et al. 2024, SOTOPIA-EVAL.
+RANGES: Mapping[Dimension, tuple[int, int]] = {
+    "goal": (0, 10),
+    "relationship": (-5, 5),
+    "secret": (-10, 0),
+    "knowledge": (0, 10),
+    "believability": (0, 10),
+}
+
+#: The question about a meeting as a whole, and its range.
 MEETING = "meeting"
 _QUESTIONS: Mapping[str, tuple[int, int]] = dict((*RANGES.items(), (MEETING, (0, 10))))
 
@@ -33,24 +43,23 @@ class JudgedOutcome:
 
 
 def outcome_requests(start: Start, turns: Sequence[Turn]) -> list[AnnotationRequest]:
-    """Return the requests about a conversation: for who spoke, each dimension of which something can be said.
+    """Return the requests about a conversation, for its speakers and the dimensions that apply to each.
 
-    A goal is asked of who has one, a secret of who has one, relationship and knowledge where somebody else spoke, and
-    what was settled in a meeting.
+    A goal is asked of its owner, a secret of its owner, relationship and knowledge of people whose partner spoke, and
+    the settlement of a meeting with a description.
     """
     speakers = {turn.speaker for turn in turns if turn.speaker is not None}
     requests = []
     for name in (name for name in start.names if name in speakers):
         asked = _asked_of(start, name, has_partner=len(speakers) > 1)
         requests += [_annotation_request(turns, name, question, known) for question, known in asked]
-    about = about_of(start)
-    if about is not None and speakers:
-        requests.append(_annotation_request(turns, "", MEETING, [("about", about)]))
+    if isinstance(start, Meeting) and speakers:
+        requests.append(_annotation_request(turns, "", MEETING, [("about", start.description)]))
     return requests
 
 
 def judged_outcomes(annotations: Sequence[Annotation]) -> dict[tuple[str, str], JudgedOutcome]:
-    """Return what a model answered to all requests, by person and dimension; of the meeting under an empty name."""
+    """Return a model's answers to all requests, by person and dimension; of the meeting under an empty name."""
     questions = list(_QUESTIONS)
     return {
         (annotation.agent, questions[annotation.part]): JudgedOutcome(
@@ -61,10 +70,9 @@ def judged_outcomes(annotations: Sequence[Annotation]) -> dict[tuple[str, str], 
 
 
 def _asked_of(start: Start, name: str, has_partner: bool) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Yield the dimensions that apply to a person, each with what the reader is told of them."""
+    """Yield the dimensions that apply to a person, each with the facts about them that the reader is given."""
     person = start.participant(name)
-    goals = goals_of(person)
-    if goals:
+    if goals := _goals_of(person):
         yield (
             "goal",
             [entry for goal, steps in goals for entry in (("goal", goal), *(("step", step) for step in steps))],
@@ -76,6 +84,11 @@ def _asked_of(start: Start, name: str, has_partner: bool) -> Iterator[tuple[str,
     if has_partner:
         yield "knowledge", []
     yield "believability", []
+
+
+def _goals_of(participant: Participant) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return a participant's goals, each with its steps, as the scenario has them; those of a dialogue have none."""
+    return tuple((goal.text, goal.sub_goals) for goal in participant.goals) if isinstance(participant, Attendee) else ()
 
 
 def _annotation_request(

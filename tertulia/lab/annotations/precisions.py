@@ -8,7 +8,7 @@ from tertulia.state.language_model import LanguageModel
 from tertulia.storage.parts.annotations import Annotations
 from tertulia.storage.store import SqlStore
 
-#: What stands for the precision of a model that has none to tell.
+#: The precision of a model that tells none.
 _UNKNOWN = "an unknown precision"
 
 
@@ -26,7 +26,7 @@ def named_with(name: str, precision: str) -> str:
 def kept_figures(
     store: SqlStore, instrument: Instrument, name: str, runs: Iterable[str]
 ) -> Iterator[tuple[str, str, Annotation]]:
-    """Yield what a model left of runs, each with its precision and its run."""
+    """Yield a model's annotations of runs, each with its precision and its run."""
     annotations = Annotations(store.file)
     for run in runs:
         for annotation in annotations.of(run, instrument):

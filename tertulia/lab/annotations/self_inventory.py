@@ -1,7 +1,7 @@
 """Have a model answer the personality inventory as each person of a meeting, before the conversation and after it.
 
-The answers are no part of the conversation: who speaks never hears of the questions. The persona is told in full, both
-times and whatever λ was; so what differs is what was said.
+The answers are no part of the conversation: speakers never hear of the questions. The persona is told in full, both
+times and whatever λ was; so only the spoken lines differ.
 
 Source: the question of arXiv 2604.24698 (persona collapse); the items are those of `lab/annotations/inventory.py`.
 """
@@ -53,7 +53,7 @@ def self_inventory_requests(
 def person_requests(
     person: Participant, character: Character | None, heard: Sequence[Turn], last: int
 ) -> list[AnnotationRequest]:
-    """Return the requests for somebody after a turn: two calls.
+    """Return the requests for a person after a turn: two calls.
 
     Args:
         character: In a meeting, as they entered it; `None` in a dialogue of two.

@@ -27,7 +27,7 @@ def executor_of(
         on: `local`, `ray` (a known cluster, or else this machine as one), or `ray:ADDRESS`.
         workers: The most workers; `None` for a suitable number.
         shards: The folder for shards, on Ray also an address; `None` for a folder beside the store.
-        limits: What all trials together may spend; without them nothing is limited.
+        limits: The most that all trials together may spend; without them nothing is limited.
 
     Raises:
         UsageError: There is no such place, shards can't lie there, or it has no actors for the surrogate.

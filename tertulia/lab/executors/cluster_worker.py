@@ -1,4 +1,4 @@
-"""A worker on a cluster: it drives cohorts on its own disk, and sends back what it has, while it drives and at the end.
+"""A worker on a cluster: it drives cohorts on its own disk, and sends back its shard, while it drives and at the end.
 
 This module does not know Ray; `lab.executors.ray_cluster` makes an actor of the class.
 """
@@ -22,7 +22,7 @@ from tertulia.state.errors import ModelError, TertuliaError, failure_text
 from tertulia.storage.schema import SCHEMA_VERSION
 from tertulia.storage.sqlite.snapshot import snapshot_of
 
-#: Seconds between two looks at what has happened.
+#: Seconds between two looks at the driving.
 _LOOK_S = 0.3
 
 #: A shard is sent back while it is driven, so that a node that is lost costs little: not more often than so many
@@ -40,7 +40,7 @@ class Installed:
 
     @classmethod
     def here(cls) -> "Installed":
-        """Return what is installed here."""
+        """Return the versions on this machine."""
         try:
             tertulia = version("tertulia")
         except PackageNotFoundError:
@@ -48,7 +48,7 @@ class Installed:
         return cls(tertulia, SCHEMA_VERSION, f"{sys.version_info.major}.{sys.version_info.minor}")
 
     def differences(self, other: "Installed") -> str:
-        """Return in words what is other than there; empty if nothing is."""
+        """Return the differences in words; empty if there are none."""
         found = [
             f"{name} {getattr(self, field)} instead of {getattr(other, field)}"
             for field, name in (("tertulia", "Tertulia"), ("schema", "schema version"), ("python", "Python"))
@@ -66,7 +66,7 @@ class ClusterWorker:
         self._is_stopped = False
 
     def installed(self) -> Installed:
-        """Return what is installed here."""
+        """Return the versions on this machine."""
         return Installed.here()
 
     def prepare(self, setup: Setup) -> Message:
@@ -78,11 +78,11 @@ class ClusterWorker:
         return Ready()
 
     def drive(self, assignment: Assignment, seed: bytes | None, address: str | None) -> Iterator[tuple[Message, ...]]:
-        """Drive a cohort, and yield what happens.
+        """Drive a cohort, and yield its messages.
 
         Args:
             seed: The shard as another worker left it, or with runs that were begun before.
-            address: Where the shard is put; `None`: it is sent.
+            address: The address to put the shard to; `None`: it is sent.
         """
         with tempfile.TemporaryDirectory(prefix="tertulia-") as folder:
             shard = Path(folder) / Path(assignment.shard).name
@@ -122,14 +122,14 @@ class ClusterWorker:
             ends.append(Driven(ModelError(failure_text(error))))
 
     def stop(self) -> None:
-        """Interrupt what is driven."""
+        """Interrupt the driving."""
         self._is_stopped = True
         if self._driving is not None:
             interrupt_thread(self._driving)
 
 
 def saved_messages(shard: Path, address: str | None) -> Iterator[Saved]:
-    """Put a shard as it is now to an address; yield it where there is none, or where it can't be put there."""
+    """Put a shard as it is now to an address; yield it if there is none, or if it can't be put there."""
     content = snapshot_of(shard)
     if address is None:
         yield Saved(content)

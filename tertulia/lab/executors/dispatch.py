@@ -1,6 +1,6 @@
 """Hand cohorts to workers, again if a worker died, and merge the shards that come back.
 
-Where workers are, and how they are talked to, is up to a crew (`lab.executors.processes`, `lab.executors.ray_cluster`).
+The place of workers, and the talk with them, are up to a crew (`lab.executors.processes`, `lab.executors.ray_cluster`).
 """
 
 from collections import Counter, deque
@@ -24,7 +24,7 @@ from tertulia.state.budget import Purse
 from tertulia.state.errors import ModelError, NotFoundError, StoppedError, TertuliaError
 from tertulia.storage.store import SqlStore
 
-#: After so many workers that died while they drove it, a cohort is given up: it may be what kills them.
+#: After so many workers that died while they drove it, a cohort is given up: it may be their killer.
 MOST_DEATHS = 3
 
 
@@ -39,7 +39,7 @@ class Crew(Protocol):
         """
 
     def give(self, worker: int, assignment: Assignment) -> None:
-        """Let a worker drive a cohort; where it is gone already, its death is a message."""
+        """Let a worker drive a cohort; if it is gone already, its death is a message."""
 
     def messages(self) -> Iterator[tuple[int, Message]]:
         """Wait for a moment whether workers have something to say, and yield that; `Died` is the last of a worker.
@@ -49,7 +49,7 @@ class Crew(Protocol):
         """
 
     def dismiss(self) -> None:
-        """Stop all workers: what they drive is interrupted, and lies in its shard."""
+        """Stop all workers: their cohorts are interrupted, and lie in their shards."""
 
 
 @dataclass(frozen=True)
@@ -65,15 +65,15 @@ class Dispatcher:
     purse: Purse | None = None
 
     def drive(self, tasks: Sequence[CohortTask], crew: Crew, size: int) -> None:
-        """Drive cohorts to their ends with so many workers, or fewer where there are fewer cohorts.
+        """Drive cohorts to their ends with so many workers, or fewer if there are fewer cohorts.
 
         Raises:
-            UsageError: A model can't do what a setting asks of it, or has no price for the budget; or the file of a
-                scenario has changed; nothing was run.
+            UsageError: A model can't do as a setting asks, or has no price for the budget; or the file of a scenario
+                has changed; nothing was run.
             TrustError: A file alone names a remote model.
-            StoppedError: The budget is spent, or somebody asked that it stops; what the workers had is in the store.
+            StoppedError: The budget is spent, or a stop was asked for; the workers' runs are in the store.
             TertuliaError: No worker can open the models; or a cohort can't be begun.
-            KeyboardInterrupt: It was interrupted; what the workers had is in the store.
+            KeyboardInterrupt: It was interrupted; the workers' runs are in the store.
         """
         if not tasks:
             return
@@ -102,7 +102,7 @@ class Dispatcher:
                 dispatch.note_interrupted()
 
     def _purse(self) -> Purse | None:
-        """Return where workers count what they spend; `None` without a budget."""
+        """Return the file in which workers count their spending; `None` without a budget."""
         if self.purse is not None or self.limits.budget.is_none:
             return self.purse
         purse = FilePurse(self.folder.purse, self.limits.budget.max_calls)
@@ -162,7 +162,7 @@ class _Dispatch:
             self._plan(self._left[0])  # while the others work
 
     def _may_be_driven(self, task: CohortTask) -> bool:
-        """Return whether the store may take in what a worker makes of a cohort; where it has refused it, say so."""
+        """Return whether the store may take in a worker's runs of a cohort; if it has refused, say so."""
         refused = self._folder.refused(task)
         if refused is None:
             return True
@@ -203,7 +203,7 @@ class _Dispatch:
             self._emit(Noted(task.runs[0], problem))
 
     def _lose(self, worker: int, error: TertuliaError) -> None:
-        """Go on without a worker that can't open the models; where none can, one line says so, at the end."""
+        """Go on without a worker that can't open the models; if none can, one line says so, at the end."""
         self._loading.discard(worker)
         self._unable[worker] = error
         self._untold.append(error)

@@ -26,7 +26,7 @@ from tertulia.storage.store import SqlStore
 #: Rehearsed trials for which it is worth to start a process: it takes about as long as so many.
 _REHEARSED_PER_WORKER = 25
 
-#: What a process with the embedded models takes, in bytes.
+#: The memory of a process with the embedded models, in bytes.
 _EMBEDDED_BYTES = 2 << 30
 
 
@@ -35,9 +35,9 @@ class LocalExecutor:
     """Drives cohorts on this machine: in this process, or in several, each with models of its own.
 
     Attributes:
-        workers: The most processes; `None` for what suits machine, model and experiment.
+        workers: The most processes; `None` for as many as suit machine, model and experiment.
         shards: The folder for shards; `None` for one beside the store.
-        limits: What all trials together may spend.
+        limits: The most that all trials together may spend.
     """
 
     store: SqlStore
@@ -48,7 +48,7 @@ class LocalExecutor:
     limits: Limits = field(default_factory=Limits)
 
     def folder(self, experiment: str) -> ShardFolder:
-        """Return where the shards of an experiment lie."""
+        """Return the folder of an experiment's shards."""
         return ShardFolder.of(self.store, experiment, self.access.cache, self.shards)
 
     def drive(self, tasks: Sequence[CohortTask], emit: Emit) -> None:
@@ -76,10 +76,10 @@ def cohorts_of(experiment: Experiment) -> int:
 
 
 def suitable_workers(tasks: Sequence[CohortTask]) -> int:
-    """Return how many processes suit this machine and what is left of an experiment.
+    """Return how many processes suit this machine and the rest of an experiment.
 
-    Only small models are loaded more than once without being asked to, and not where a GPU may have them. Requests to
-    a server are in flight together in one process already, which keeps the server's limits.
+    Only small models are loaded more than once without being asked to, and not if a GPU may have them. Requests to a
+    server are in flight together in one process already, which keeps the server's limits.
     """
     experiment, cores = tasks[0].experiment, usable_cores()
     named = {setting.get(role) for setting in experiment.settings.values() for role in ROLES.values()}
@@ -97,7 +97,7 @@ def usable_cores() -> int:
 
 
 def free_memory() -> int:
-    """Return how many bytes of memory are free; half of what there is where that can't be seen."""
+    """Return how many bytes of memory are free; half of all memory if that can't be seen."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))

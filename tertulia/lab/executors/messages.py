@@ -15,8 +15,9 @@ from tertulia.state.errors import TertuliaError
 class Setup:
     """The first message to a worker; it holds the keys of remote models, which stay in memory.
 
-    The settings are a trial of each, whose models are opened before anything is driven. Workers ask for no trust: what
-    the command knows is in `access`. All workers spend of one budget, counted in the purse; the command has the clock.
+    The settings are a trial of each, whose models are opened before anything is driven. Workers ask for no trust: the
+    command's knowledge is in `access`. All workers spend of one budget, counted in the purse; the command has the
+    clock.
     """
 
     access: ModelAccess = field(repr=False)
@@ -63,7 +64,7 @@ class Happened:
 class Saved:
     """The current shard of a cohort, as bytes; crews with workers on other machines keep it.
 
-    The problem is why it could not be put to its address; it is empty where the shard is to be sent.
+    The problem is why it could not be put to its address; it is empty if the shard is to be sent.
     """
 
     shard: bytes = field(repr=False)

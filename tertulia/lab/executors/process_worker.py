@@ -1,6 +1,6 @@
 """The process of a worker: started by `lab.executors.processes`, with which it talks through a socket.
 
-It ends when the other side does: a thread of its own waits for what comes, and interrupts what is driven.
+It ends when the other side does: a thread of its own waits for messages, and interrupts the driving.
 """
 
 import os
@@ -53,7 +53,7 @@ def _driven(worker: Worker, assignment: Assignment, command: Connection) -> Mess
 
     def emit(event: Event) -> None:
         nonlocal is_alone
-        if is_alone:  # what tidies up is not interrupted again
+        if is_alone:  # tidying up is not interrupted again
             return
         try:
             command.send(Happened((event,)))

@@ -1,7 +1,7 @@
 """Workers as processes of this machine.
 
-Each is a fresh interpreter with a socket to this one, and a socket that closes is how either side learns that the other
-is gone. `multiprocessing` would execute the main module again in every worker; and its pool breaks as a whole where one
+Each is a fresh interpreter with a socket to this one, and either side learns from a closed socket that the other is
+gone. `multiprocessing` would execute the main module again in every worker; and its pool breaks as a whole if one
 process is killed.
 """
 
@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection, wait
 from tertulia.lab.executors.messages import Assignment, Died, Hello, Message, Setup
 from tertulia.state.errors import ModelError
 
-#: What a worker's interpreter executes; it finds modules where this one does.
+#: The program of a worker's interpreter; it finds modules in the same places as this one.
 _CODE = (
     "import sys; sys.path[:] = sys.argv[2:]; "
     "from tertulia.lab.executors.process_worker import main; main(int(sys.argv[1]))"
@@ -78,7 +78,7 @@ class ProcessCrew:
                 del self._workers[connection]
                 yield number, Died(_ending(process))
                 continue
-            if isinstance(message, Hello):  # only now is somebody there who reads it
+            if isinstance(message, Hello):  # only now is there a reader for it
                 self._send(connection, self._setups.pop(number))
             else:
                 yield number, message

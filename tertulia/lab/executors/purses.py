@@ -1,4 +1,4 @@
-"""What workers of this machine spend of one budget: counted in a small file, which each locks for a moment."""
+"""The spending of this machine's workers from one budget: counted in a small file, which each locks for a moment."""
 
 import fcntl
 import os
@@ -31,7 +31,7 @@ class FilePurse:
     max_calls: int | None
 
     def begin(self) -> None:
-        """Make the file with nothing spent, also where an earlier command was killed and left one."""
+        """Make the file with nothing spent, also if a killed command left one."""
         self.remove()
         with self._counts():
             pass
@@ -41,7 +41,7 @@ class FilePurse:
         self.path.unlink(missing_ok=True)
 
     def reserve(self, calls: int) -> int | None:
-        """Reserve calls of what is left; if there are fewer, return how many were made or reserved before."""
+        """Reserve calls of the rest; if there are fewer, return how many were made or reserved before."""
         with self._counts() as counts:
             before = counts.made + counts.reserved
             if self.max_calls is not None and before + calls > self.max_calls:
@@ -50,7 +50,7 @@ class FilePurse:
         return None
 
     def settle(self, reserved: int, made: Spent) -> Spent:
-        """Give a reservation back, add what was made of it, and return all that was spent so far."""
+        """Give a reservation back, add the calls made of it, and return all that was spent so far."""
         with self._counts() as counts:
             counts.reserved -= reserved
             counts.made += made.calls
@@ -60,7 +60,7 @@ class FilePurse:
 
     @contextmanager
     def _counts(self) -> Iterator[_Counts]:
-        """Give what is counted, and write it again; nobody else does meanwhile."""
+        """Give the count, and write it again; the file is locked meanwhile."""
         try:
             file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         except OSError as error:

@@ -39,7 +39,7 @@ _PATIENCE_S = 60.0
 #: How long a port has to answer.
 _KNOCK_S = 5.0
 
-#: How long workers have to send what they have, once they are to stop.
+#: How long workers have to send their shards, once they are to stop.
 _TIDYING_S = 15.0
 
 
@@ -51,7 +51,7 @@ class RayExecutor:
         workers: The most workers; `None` for as many as the cluster has room for.
         address: Of the cluster, `HOST:PORT`; `None` for a known one, or else for this machine as one.
         shards: The folder for shards, or the address to which workers put them; `None` for a folder beside the store.
-        limits: What all trials together may spend.
+        limits: The most that all trials together may spend.
     """
 
     store: SqlStore
@@ -63,7 +63,7 @@ class RayExecutor:
     limits: Limits = field(default_factory=Limits)
 
     def folder(self, experiment: str) -> ShardFolder:
-        """Return where the shards of an experiment lie."""
+        """Return the folder of an experiment's shards."""
         return ShardFolder.of(self.store, experiment, self.access.cache, self.shards)
 
     def drive(self, tasks: Sequence[CohortTask], emit: Emit) -> None:
@@ -90,7 +90,7 @@ class RayExecutor:
 
 @dataclass(frozen=True)
 class ActorPurse:
-    """What the workers of a cluster spend of one budget, counted by an actor; implements `state.budget.Purse`."""
+    """The spending of a cluster's workers from one budget, counted by an actor; implements `state.budget.Purse`."""
 
     actor: Any
 
@@ -100,12 +100,12 @@ class ActorPurse:
         return cls(ray.remote(OwnPurse).options(num_cpus=0).remote(max_calls))
 
     def reserve(self, calls: int) -> int | None:
-        """Reserve calls of what is left; if there are fewer, return how many were made or reserved before."""
+        """Reserve calls of the rest; if there are fewer, return how many were made or reserved before."""
         before: int | None = self._answer(self.actor.reserve.remote(calls))
         return before
 
     def settle(self, reserved: int, made: Spent) -> Spent:
-        """Give a reservation back, add what was made of it, and return all that was spent so far."""
+        """Give a reservation back, add the calls made of it, and return all that was spent so far."""
         spent: Spent = self._answer(self.actor.settle.remote(reserved, made))
         return spent
 
@@ -151,7 +151,7 @@ def connected(address: str | None) -> Iterator[Any]:
 
 
 def _quieten() -> None:
-    """Keep what nodes say about themselves off standard output, which is for data; Ray has no option for it.
+    """Keep the nodes' own messages off standard output, which is for data; Ray has no option for it.
 
     The loss of a node is reported as the death of its workers.
     """
@@ -195,7 +195,7 @@ class RayCrew:
     """Actors of a cluster; see `lab.executors.dispatch.Crew`."""
 
     def __init__(self, ray: Any, resources: dict[str, float], folder: ShardFolder) -> None:
-        """Note what each worker needs, and where shards come to lie."""
+        """Note each worker's needs, and the addresses of shards."""
         self._ray, self._folder = ray, folder
         # One thread drives, another one can stop it.
         self._actor = ray.remote(ClusterWorker).options(
@@ -206,7 +206,7 @@ class RayCrew:
         self._awaited: dict[int, Any] = {}  # by worker, the reference or the stream that it answers with
         self._shards: dict[int, Path] = {}
         self._hired, self._answered_at = 0, time.monotonic()
-        self._is_told = False  # that shards can't be put where they should be
+        self._is_told = False  # that shards can't be put to their address
 
     def hire(self, setup: Setup) -> int:
         """Ask for an actor and return its number; it begins when the cluster has room."""
@@ -217,7 +217,7 @@ class RayCrew:
         return self._hired
 
     def give(self, worker: int, assignment: Assignment) -> None:
-        """Send an actor a cohort, with what is there of its shard."""
+        """Send an actor a cohort, with its shard so far."""
         shard = self._shards[worker] = Path(assignment.shard)
         seed = shard.read_bytes() if shard.exists() else None
         method = self._actors[worker].drive.options(num_returns="streaming")
@@ -274,7 +274,7 @@ class RayCrew:
             yield from self._lost(worker, Died("its node does not answer" if is_silent else first_line(error)))
             return
         except errors.RayError as error:
-            if worker in self._shards:  # its shard can't be written there, or put where it should be
+            if worker in self._shards:  # its shard can't be written there, or put to its address
                 del self._awaited[worker], self._shards[worker]
                 cause = getattr(error, "cause", None)
                 yield Driven(cause if isinstance(cause, TertuliaError) else ModelError(cause_of(error)))
@@ -305,7 +305,7 @@ class RayCrew:
         yield message
 
     def dismiss(self) -> None:
-        """Stop all actors, once they have sent what they have."""
+        """Stop all actors, once they have sent their shards."""
         for worker in self._shards:
             self._actors[worker].stop.remote()
         given_up_at = time.monotonic() + _TIDYING_S

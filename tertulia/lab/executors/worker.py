@@ -22,7 +22,7 @@ class Worker:
         """Open the models of all settings.
 
         Raises:
-            UsageError: A model can't do what a setting asks of it.
+            UsageError: A model can't do as a setting asks.
             TertuliaError: A model can't be opened here.
         """
         use_threads(THREADS)
@@ -31,7 +31,7 @@ class Worker:
         self._limits = Limits(setup.budget, setup.purse)
 
     def drive(self, assignment: Assignment, emit: Emit) -> None:
-        """Drive a cohort to its end, from what its shard holds already; steps are too many to be emitted.
+        """Drive a cohort to its end, from the runs in its shard; steps are too many to be emitted.
 
         Raises:
             StoppedError: The budget of all workers is spent.

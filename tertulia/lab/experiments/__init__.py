@@ -1,1 +1,1 @@
-"""Experiments as data and as runs: cases × settings × trials, what is missing of them, and calibrating λ."""
+"""Experiments as data and as runs: cases × settings × trials, the missing ones, and calibrating λ."""

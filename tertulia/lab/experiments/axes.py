@@ -1,4 +1,4 @@
-"""What differs between the settings of an experiment, and along which parameters its figures can be drawn."""
+"""Differences between the settings of an experiment, and the parameters along which its figures can be drawn."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -7,10 +7,10 @@ from tertulia.lab.experiments.experiment import Experiment
 from tertulia.state.parameters import ALIASES
 from tertulia.state.records import Record
 
-#: The parameter along which figures are drawn where it differs.
+#: The parameter along which figures are drawn if it differs.
 _FIRST = "removal_factor"
 
-#: What a setting has that does not name a parameter.
+#: The value of a parameter that a setting does not name.
 _NONE = object()
 
 
@@ -20,7 +20,7 @@ class Axis(Record):
     Attributes:
         parameter: Its name.
         values: Its value in every setting that has a number for it.
-        series: By setting, what the setting has besides; settings that have the same are one line.
+        series: By setting, its other parameters; settings in which they are the same are one line.
     """
 
     parameter: str

@@ -2,8 +2,8 @@
 
 A metric over the dialogues of a case is no mean over them, but nearly: each dialogue has a *part* in it, by how much it
 changes without that dialogue (the jackknife's influence). The mean of the parts is the metric, and their scatter its
-error, what dialogues have in common included. So a single conversation has a diversity: what the metric would be, to
-the first order, were all like it. That is what its running measure is held against.
+error, common causes included. So a single conversation has a diversity: the metric, to the first order, if all were
+like it. Its running measure is held against that.
 """
 
 import math
@@ -28,8 +28,7 @@ from tertulia.state.setpoint import DiversityMetric, Evidence, Inconsistency, Li
 #: How sure each end of a band is.
 _SURE = 0.975
 
-#: The most of a deviation of the running measure that may show in the metric: what a dialogue repeats of itself shows
-#: whole.
+#: The most of a deviation of the running measure that may show in the metric: a dialogue's own repetitions show whole.
 _GAIN_MAX = 1.0
 
 #: The fewest judged utterances from which an expected inconsistency is taken.
@@ -46,7 +45,7 @@ Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 class PilotDialogue:
     """A dialogue of a pilot at a λ: speaker and text of each utterance, and the judge's figure of it, if any.
 
-    Dialogues of one trial have one seed; `None` where it is not known which they are.
+    Dialogues of one trial have one seed; `None` if it is not known which they are.
     """
 
     removal_factor: float
@@ -118,7 +117,7 @@ def fit_setpoint(
 
 
 def _evidence(groups: Mapping[float, Sequence[PilotDialogue]], figure: Figure, falls: bool, looks: int) -> Evidence:
-    """Return what dialogues show of λ; `figure` has their numbers, group by group."""
+    """Return the effect of λ that dialogues show; `figure` has their numbers, group by group."""
     tested = [dialogue for group in groups.values() for dialogue in group]
     factors = [dialogue.removal_factor for dialogue in tested]
     return evidence_of(factors, [dialogue.trial for dialogue in tested], figure, falls, looks)
@@ -176,9 +175,9 @@ def _curve(
 ) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
     """Return the monotone fit, one figure a λ, and the ends of the 95 % band of the figure at each λ.
 
-    Before it is made monotone, the curve is drawn to a straight line as far as what bends it may be chance. The band
-    is Student's about the figure itself, with the scatter of all λ, as the fit errs at its ends where λ acts at one end
-    only; it is wide enough to hold the fit.
+    Before it is made monotone, the curve is drawn to a straight line as far as its bends may be chance. The band is
+    Student's about the figure itself, with the scatter of all λ, as the fit errs at its ends if λ acts at one end only;
+    it is wide enough to hold the fit.
     """
     with importing(*SCIPY):
         from scipy.optimize import isotonic_regression
@@ -206,7 +205,7 @@ def _error_of_means(groups: Sequence[Sequence[float]]) -> float:
 
 
 def straightened(factors: NDArray[np.float64], figures: NDArray[np.float64], error: float) -> NDArray[np.float64]:
-    """Return figures at λ, both `(K,)`, drawn towards their straight line: all the way where that fits up to chance.
+    """Return figures at λ, both `(K,)`, drawn towards their straight line: all the way if that fits up to chance.
 
     The shrinkage is positive-part James–Stein, with the variance of a figure as error.
     """
@@ -261,7 +260,7 @@ def _gains(running: _Running, parts: dict[float, list[float]], rounds: int, sign
     """Return, after each utterance, the share of a deviation of the running measure that shows in the dialogue's part.
 
     It is the slope of parts on measures among dialogues of one λ, shrunk by as much as it is uncertain, of the sign
-    that more variety means more diversity. What was found early stays, as longer dialogues tell more.
+    that more variety means more diversity. A slope found early is kept, as longer dialogues tell more.
     """
     gains = []
     for utterance in range(1, rounds + 1):
@@ -294,7 +293,7 @@ def _slope(x: NDArray[np.float64], y: NDArray[np.float64], degrees: int) -> tupl
 
 
 def _shrunk(slope: float, error: float) -> float:
-    """Return a slope less what may be chance (positive-part James–Stein); 0 where it is below its error."""
+    """Return a slope less the part that may be chance (positive-part James–Stein); 0 if it is below its error."""
     return slope * max(0.0, 1 - (error / slope) ** 2) if slope else 0.0
 
 
@@ -302,7 +301,7 @@ def _shrunk(slope: float, error: float) -> float:
 
 
 def _inconsistency(groups: dict[float, list[PilotDialogue]]) -> Inconsistency | None:
-    """Return the expected inconsistency of an utterance; `None` where too few were judged."""
+    """Return the expected inconsistency of an utterance; `None` if too few were judged."""
     points = [
         (factor, figure)
         for factor, group in groups.items()

@@ -25,7 +25,7 @@ from tertulia.views.reading.platforms import precision_to_keep
 
 @dataclass(frozen=True)
 class PlannedCase:
-    """What all trials of a case in a setting have in common, read where its files are, with requested parameters."""
+    """The part that all trials of a case in a setting share, read beside its files, with requested parameters."""
 
     case: str
     setting: str
@@ -98,10 +98,10 @@ def drive_task(
     limits: Limits | None = None,
     look: Look | None = None,
 ) -> None:
-    """Drive a cohort to its end, from what this store holds of it already (see `driving.cohort.drive_cohort`).
+    """Drive a cohort to its end, from its runs in this store (see `driving.cohort.drive_cohort`).
 
     Raises:
-        StoppedError: The budget is spent, or somebody asked that it stops.
+        StoppedError: The budget is spent, or a stop was asked for.
         TertuliaError: It can't be begun; nothing of it is stored.
         KeyboardInterrupt: It was interrupted; the turns so far are kept.
     """
@@ -169,10 +169,10 @@ def first_of_settings(store: SqlStore, tasks: Sequence[CohortTask], additions: A
 
 
 def check_settings(settings: Sequence[PlannedCase], access: ModelAccess) -> None:
-    """Open the models of settings, and refuse settings that ask of a model what it can't do.
+    """Open the models of settings, and refuse settings that ask too much of a model.
 
     Raises:
-        UsageError: A model can't do what a setting asks of it.
+        UsageError: A model can't do as a setting asks.
         TertuliaError: A model can't be opened.
     """
     for planned in settings:

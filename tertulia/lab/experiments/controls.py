@@ -1,6 +1,6 @@
 """The name of a control: the same conversations of a stand-in without weights, as an experiment beside the other."""
 
-#: What the name of a control ends with, behind that of its experiment.
+#: The end of a control's name, behind that of its experiment.
 _CONTROL = " (control)"
 
 

@@ -19,7 +19,7 @@ _RUNS_FOR_PACE = 12
 class ExperimentEstimate:
     """The cost of the missing trials, as rehearsed on the first case; tokens are the stand-in's.
 
-    The time is at the pace of the store's runs of the same model; `None` where it has none.
+    The time is at the pace of the store's runs of the same model; `None` if it has none.
     """
 
     trials: int

@@ -5,8 +5,8 @@ they are exchanged among themselves alone, and whatever they have in common coun
 metric is taken anew over the dialogues that come together, so their lengths and their scatter may be of any kind.
 
 The statistic is how far the figures of the monotone fit lie apart, the sum of squares between λ (Bartholomew's). It is
-one-sided: what may be asked for needs a metric that rises with λ (sim falls), and a fall counts for nothing. It finds a
-rise at a single λ, early or late, which a slope misses, and a steady one nearly as often as a slope does.
+one-sided: a figure that may be asked for needs a metric that rises with λ (sim falls), and a fall counts for nothing.
+It finds a rise at a single λ, early or late, which a slope misses, and a steady one nearly as often as a slope does.
 
 Sources: Bartholomew 1959, "A Test of Homogeneity for Ordered Alternatives"; Phipson and Smyth 2010 (p is never 0).
 """
@@ -24,13 +24,13 @@ from tertulia.state.setpoint import LEAST_RANGE, MOST_TRIALS, NOTABLE_RISE, Evid
 #: 0.04, 0.008, 0.0016 …, so that null pilots are accepted in 0.05 of cases at most, however often they are enlarged.
 _LEVEL, _ENLARGED = 0.04, 0.2
 
-#: Permutations that are drawn; all of them are gone through where there are no more than these.
+#: Permutations that are drawn; all of them are gone through if there are no more than these.
 _DRAWN = 1999
 
-#: How probable it should be that a larger pilot shows what this one hints at.
+#: How probable it should be that a larger pilot shows the effect that this one hints at.
 _POWER = 0.8
 
-#: What is left of a difference between equal figures.
+#: The most that rounding leaves of a difference between equal figures.
 _ROUNDING = 1e-12
 
 #: Returns the metric over the dialogues of these numbers, all λ taken together.
@@ -45,13 +45,13 @@ def level_of(looks: int) -> float:
 def evidence_of(
     factors: Sequence[float], trials: Sequence[Hashable], figure: Figure, falls: bool, looks: int = 0
 ) -> Evidence:
-    """Return what a pilot shows of λ; how many trials would be needed is not told yet (`needing`).
+    """Return a pilot's evidence about λ; how many trials would be needed is not told yet (`needing`).
 
     Args:
         factors: The λ of each dialogue.
         trials: The trial of each; dialogues of one trial are exchanged with one another alone.
         figure: The metric.
-        falls: Whether it falls where dialogues are more varied.
+        falls: Whether it falls as dialogues become more varied.
         looks: How many smaller pilots, whose dialogues are among these, were refused.
     """
     places = sorted(set(factors))
@@ -106,13 +106,13 @@ def needing(
     scatter: float,
     factors: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0),
 ) -> Evidence:
-    """Return evidence with how many trials at each λ would be needed: if λ does what it seems to, and at best.
+    """Return evidence with how many trials at each λ would be needed: if λ acts as it seems to, and at best.
 
-    With so many a pilot shows it with a probability of about 0.8, and its bands leave something to ask for. What λ
-    seems to do is uncertain: at best it does as much as this pilot leaves possible, to a one-sided 95 %.
+    With so many a pilot shows it with a probability of about 0.8, and its bands leave something to ask for. The effect
+    of λ is uncertain: at best it is as large as this pilot leaves possible, to a one-sided 95 %.
 
     Args:
-        evidence: What the pilot shows.
+        evidence: That of the pilot.
         trials: Its dialogues at each λ.
         rise: By how much the fitted metric is more varied at the greatest λ than at the least, from 0.
         scatter: The standard deviation of the parts of dialogues in the metric, within a λ.

@@ -43,17 +43,17 @@ from tertulia.storage.store import SqlStore
 #: The parameters of a setting by name, as `--set` takes them.
 Setting = dict[str, NodeSetting | None]
 
-#: What follows a scenario's name for all of its cases.
+#: The text behind a scenario's name for all of its cases.
 ALL_CASES = ":all"
 
 #: How many cases and settings a message lists of those that a merge would add, and characters of each.
 _LISTED, _LONGEST = 20, 200
 
-#: What may differ when an experiment is asked for again: it may grow, and may be cut into other cohorts from then on.
+#: Fields that may differ when an experiment is asked for again: it may grow, and have other cohorts from then on.
 _MAY_GROW = ("cases", "settings")
 _MAY_CHANGE = ("trials", "description", "baseline", "cohort_size", "plan")
 
-#: What an experiment settles itself, so that no setting may.
+#: Parameters that an experiment settles itself, so that no setting may.
 _NOT_IN_SETTINGS = {"seed": "seed", "max_turns": "rounds", "max_rounds": "rounds", "seat": None}
 
 
@@ -88,7 +88,7 @@ class Experiment(Record):
         return self
 
     def size_problem(self) -> str | None:
-        """Return why it is too large to be run; `None` where it is not."""
+        """Return why it is too large to be run; `None` if it is not."""
         conversations = len(self.cases) * len(self.settings) * self.trials
         for count, most, what in (
             (len(self.settings), MOST_SETTINGS, "settings"),
@@ -176,7 +176,7 @@ def read_experiment(path: Path, extensions: Sequence[str] = (), trust: Trust | N
 def _problem_of(
     error: TertuliaError, experiment: Experiment, reached: tuple[str | int, ...]
 ) -> tuple[tuple[str | int, ...], str]:
-    """Return where in its file an experiment is wrong, and how, as far as it was `checked`."""
+    """Return the place in its file at which an experiment is wrong, and how, as far as it was `checked`."""
     if isinstance(error, NotFoundError | ScenarioError) and reached[:1] == ("settings",):
         return ("cases", 0), str(error)  # it is the first case that each setting is tried on
     if isinstance(error, SettingError) and reached[:1] == ("settings",):
@@ -235,8 +235,8 @@ def checked(
 ) -> Experiment:
     """Return an experiment with its cases expanded and its settings tried on the first case.
 
-    The extensions are files with nodes and mechanisms that the settings may name; a store is needed where cases are
-    turns of its runs.
+    The extensions are files with nodes and mechanisms that the settings may name; a store is needed if cases are turns
+    of its runs.
 
     Args:
         at: Is told which field is looked at next, as a path of names and indices.
@@ -275,7 +275,7 @@ def checked(
         plan_case(store, cases[0], experiment.parameters(setting), experiment.model, additions)
     for case in cases[1:]:
         at(("cases", entries[case]))
-        for setting, parameters in experiment.settings.items():  # what may stand for a case depends on the case
+        for setting, parameters in experiment.settings.items():  # the allowed parameters depend on the case
             if setting == first or parameters.get("items_from") is not None:
                 plan_case(store, case, experiment.parameters(setting), experiment.model, additions)
     return experiment
@@ -298,11 +298,11 @@ def joined(known: Experiment, given: Experiment) -> Experiment:
     """Return an experiment that was asked for again: it may have more cases, settings and trials than before.
 
     Raises:
-        UsageError: What was run already would have been run otherwise.
+        UsageError: Trials that were run would have been run otherwise.
     """
     fixed = [name for name in Experiment.model_fields if name not in (*_MAY_GROW, *_MAY_CHANGE)]
     differing = [name for name in fixed if getattr(known, name) != getattr(given, name)]
-    if is_same_served(known.model, given.model):  # who serves it may change
+    if is_same_served(known.model, given.model):  # its server may change
         differing = [name for name in differing if name != "model"]
     changed = [s for s in known.settings.keys() & given.settings.keys() if known.settings[s] != given.settings[s]]
     if differing or changed:
@@ -366,7 +366,7 @@ def agree_to_growth(name: str, known: dict[str, Any], united: dict[str, Any], as
     """Ask whether the definition of an experiment may grow by the cases and settings of another store.
 
     Raises:
-        UsageError: It may not; the message lists what would be added.
+        UsageError: It may not; the message lists the additions.
     """
     added = additions_to(known, united)
     if added is not None and not ask(f"to be added to experiment {name!r}: {added}"):

@@ -1,4 +1,4 @@
-"""What settings do at one turn of a run: the lines that follow it, seed by seed, and the effects, paired by seed.
+"""Settings at one turn of a run: the lines that follow it, seed by seed, and the effects, paired by seed.
 
 1. A seed is the same in every setting, so trials of one seed differ by the setting alone.
 2. Words per line, and the share of lines that equal the first setting's at the same turn, are figures of each seed.
@@ -21,7 +21,7 @@ from tertulia.state.text import counted, number
 from tertulia.storage.store import SqlStore
 from tertulia.views.wording.album_phrases import shortened
 
-#: The measures, and how they are called where they are shown.
+#: The measures, and their names for readers.
 MEASURES = {"words_per_line": "words per line", "dist3": "dist-3", "equal_lines": "equal lines"}
 
 #: Characters of a line that are shown.
@@ -30,7 +30,7 @@ _LINE_LENGTH = 70
 
 @dataclass(frozen=True)
 class Line:
-    """What was said in a turn; no speaker and no text: a silence."""
+    """The line of a turn; no speaker and no text: a silence."""
 
     turn: int
     speaker: str | None
@@ -60,7 +60,7 @@ class Effect:
         value: The figure; of `equal_lines` a share in [0, 1].
         difference: From the first setting; `None` for that itself, and for `equal_lines`, which compares already.
         ci_low, ci_high: The 95 % interval of the difference, or of the share of equal lines; `None` with one seed, or
-            where all seeds are alike.
+            if all seeds are alike.
         seeds: How many seeds it is over.
     """
 
@@ -72,7 +72,7 @@ class Effect:
 
     @classmethod
     def of(cls, value: float | None, compared: Contrast, is_share: bool = False) -> "Effect":
-        """Return a figure with what a contrast over seeds says of it; a share stays within 0 and 1."""
+        """Return a figure with its contrast over seeds; a share stays within 0 and 1."""
         low, high = compared.ci_low, compared.ci_high
         if is_share and low is not None and high is not None:
             low, high = max(0.0, low), min(1.0, high)
@@ -98,11 +98,11 @@ class Shown:
 
 @dataclass(frozen=True)
 class ForkEffects:
-    """What follows a turn of a run in every setting of an experiment.
+    """The lines after a turn of a run in every setting of an experiment.
 
     Attributes:
         run, turn: The parent, and the first turn that the trials have of their own.
-        before: The last turn that all share; `None` where they begin at the first.
+        before: The last turn that all share; `None` if they begin at the first.
     """
 
     run: str
@@ -130,9 +130,9 @@ class ForkEffects:
 
 
 def effects_after(store: SqlStore, experiment: Experiment) -> ForkEffects | None:
-    """Return what follows a turn in the settings of an experiment whose case is one.
+    """Return the lines after a turn in the settings of an experiment whose case is one.
 
-    `None` where its cases are scenarios, or no trial has finished.
+    `None` if its cases are scenarios, or no trial has finished.
     """
     point = fork_point_of(experiment.cases[0])
     if point is None or not (results := read_results(store, experiment)).runs:

@@ -1,7 +1,7 @@
 """Fork points: a turn of a stored run as a case of an experiment, whose trials go on from there.
 
-A case `run:ID@TURN` keeps turns 1 to TURN − 1 of a run of the experiment's own store. What it is measured by are the
-turns from TURN on: those before are the same in every trial.
+A case `run:ID@TURN` keeps turns 1 to TURN − 1 of a run of the experiment's own store. It is measured by the turns from
+TURN on: those before are the same in every trial.
 """
 
 import re
@@ -31,7 +31,7 @@ class ForkPoint:
 
     @property
     def case(self) -> str:
-        """What it is called as a case of an experiment."""
+        """Its name as a case of an experiment."""
         return f"run:{self.run}@{self.turn}"
 
 

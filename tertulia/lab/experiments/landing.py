@@ -1,7 +1,7 @@
 """Measure whether conversations reach the diversity that they are asked for: steered, and at a fixed λ.
 
 For each case λ is calibrated. Then, at each level that is asked for, conversations of other seeds than the pilot's are
-held in three ways: steered; at the λ that the calibration has for the level; and at λ as somebody without a calibration
+held in three ways: steered; at the λ that the calibration has for the level; and at λ as a user without a calibration
 would guess it (low 0.25, medium 0.5, high 0.75).
 """
 
@@ -32,7 +32,7 @@ from tertulia.storage.store import SqlStore
 #: How λ is found.
 WAYS = ("steered", "calibrated", "guessed")
 
-#: A figure counts as reached within this distance of what was asked for.
+#: A figure counts as reached within this distance of the asked one.
 _TOLERANCE = 0.03
 
 
@@ -41,11 +41,11 @@ class Landing:
     """The outcome of conversations of a case that were asked for a level (`LEVELS`) in one way (`WAYS`).
 
     Attributes:
-        asked: The figure that the level stands for.
+        asked: The figure of the level.
         reached: The figure over the conversations; `None` with fewer than three.
         error: Its standard error, by the jackknife over conversations.
         removal_factor: The mean λ of their utterances.
-        inconsistency: The mean of the judge's figures of chosen candidates; `None` where nothing was judged.
+        inconsistency: The mean of the judge's figures of chosen candidates; `None` if nothing was judged.
         rollbacks: Backups that were taken, for each utterance.
         trials: How many conversations finished.
     """
@@ -63,7 +63,7 @@ class Landing:
 
     @property
     def missed(self) -> float | None:
-        """By how much the figure is above what was asked for."""
+        """By how much the figure is above the asked one."""
         return None if self.reached is None else self.reached - self.asked
 
 
@@ -71,8 +71,8 @@ class Landing:
 class CaseLanding:
     """The landings of a case by level and way, and its calibration.
 
-    There are none where λ reaches no range; `refused` says why. `failed` counts conversations that failed: the same
-    call runs them again.
+    There are none if λ reaches no range; `refused` says why. `failed` counts conversations that failed: the same call
+    runs them again.
     """
 
     case: str
@@ -91,7 +91,7 @@ def land(
     emit: Emit,
     embed: Embed | None = None,
 ) -> CaseLanding:
-    """Calibrate a case, and return the outcome of conversations of it; what the store has is not run again.
+    """Calibrate a case, and return the outcome of conversations of it; those in the store are not run again.
 
     Args:
         levels: Of `state.setpoint.LEVELS`.
@@ -174,7 +174,7 @@ def _landing(
 def over_as_many(figure: Figure, size: int) -> Figure:
     """Return a figure as its mean over groups of `size` neighbours, as dist-N of more dialogues is a smaller figure.
 
-    Each dialogue is in as many groups; the figure is over all where there are no more than `size`.
+    Each dialogue is in as many groups; the figure is over all if there are no more than `size`.
     """
 
     def mean_figure(chosen: Sequence[int]) -> float:
@@ -190,7 +190,7 @@ def over_as_many(figure: Figure, size: int) -> Figure:
 
 
 def landing_document(cases: Sequence[CaseLanding]) -> Document:
-    """Return where conversations came out as JSON."""
+    """Return the figures that conversations reached as JSON."""
     return {
         "schema_version": SCHEMA_VERSION,
         "cases": [
@@ -207,7 +207,7 @@ def landing_document(cases: Sequence[CaseLanding]) -> Document:
 
 
 def landing_page(cases: Sequence[CaseLanding]) -> list[str]:
-    """Return where conversations came out as Markdown: by case, by way over all, and what the pilots show."""
+    """Return the figures that conversations reached as Markdown: by case, by way over all, and the pilots' evidence."""
     lines = [
         "| case | level | way | asked | reached (s.e.) | off by | mean λ | inconsistency | rolled back | n |",
         "|---|---|---|---|---|---|---|---|---|---|",

@@ -26,7 +26,7 @@ class ListedExperiment:
     created: str
 
     def cells(self) -> Iterator[Any]:
-        """Yield what a row of a table has: all but the description."""
+        """Yield the cells of a row of a table: all but the description."""
         yield from (value for name, value in asdict(self).items() if name != "description")
 
     def document(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""What an experiment is to find out and how, written down before its first trial, and what departs from it later.
+"""The questions and methods of an experiment, written down before its first trial, and later departures from them.
 
 A plan is YAML that a person can read, with a digest by which it can be named elsewhere. It is stored with the
-experiment when that begins, and never changed: an experiment may grow, and its report says what was not planned.
+experiment when that begins, and never changed: an experiment may grow, and its report names the unplanned parts.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ TESTS = (
     "orderings and over the others; above a control that shows an ordering as well"
 )
 
-#: What may be other than planned, and how a report names it.
+#: Fields that may be other than planned, and their names in a report.
 _COMPARED = {
     "model": "the model",
     "cases": "cases",
@@ -38,7 +38,7 @@ _COMPARED = {
 
 
 def plan_of(experiment: Experiment, more: Mapping[str, Any] = MappingProxyType({})) -> str:
-    """Return the plan of an experiment as YAML, with what is planned besides it: orderings, tests, power."""
+    """Return the plan of an experiment as YAML, with its orderings, tests and power."""
     sources = len({source_of(case) for case in experiment.cases})
     planned = {
         "experiment": experiment.name,
@@ -62,11 +62,11 @@ def plan_digest(plan: str) -> str:
 
 
 def departures(planned: str, now: str) -> list[str]:
-    """Return what of an experiment is other than was planned before its first trial, a clause each.
+    """Return the departures of an experiment from the plan before its first trial, a clause each.
 
     Args:
-        planned: The stored plan; empty where none is stored.
-        now: What would be planned today.
+        planned: The stored plan; empty if none is stored.
+        now: The plan of today.
     """
     if not planned:
         return ["no plan of it is stored"]
@@ -102,7 +102,7 @@ def _shown(value: Any) -> str:
 
 
 def size_phrase(experiment: Experiment) -> str:
-    """Return how many cases of how many sources an experiment has, and what that means for its verdicts."""
+    """Return how many cases of how many sources an experiment has, and the meaning of that for its verdicts."""
     sources = len({source_of(case) for case in experiment.cases})
     cases = counted(len(experiment.cases), "case")
     if sources == 1:

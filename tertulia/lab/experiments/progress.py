@@ -25,7 +25,7 @@ class ExperimentProgress:
         self.begin(self.before)
 
     def begin(self, before: Progress) -> None:
-        """Count from here on: what a command before had left is in the store now."""
+        """Count from here on: the shards of an earlier command are in the store now."""
         self.before = before
         self._left = self.before.missing
         self.total = len([*self.before.experiment.places()])

@@ -1,4 +1,4 @@
-"""How far an experiment is in a store, and what is left of it as tasks; nothing that drives runs is imported."""
+"""How far an experiment is in a store, and its remaining tasks; nothing that drives runs is imported."""
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -19,8 +19,8 @@ class CohortTask:
     """A cohort that is to be driven.
 
     Attributes:
-        trials: The trials that it begins; none where all of its runs were begun before.
-        runs: The runs that it resumes; where trials begin in another store than the experiment's, the ids that are
+        trials: The trials that it begins; none if all of its runs were begun before.
+        runs: The runs that it resumes; if trials begin in another store than the experiment's, the ids that are
             reserved for them there.
     """
 
@@ -147,17 +147,17 @@ def _shared(
 
 @dataclass
 class _Files:
-    """Compares files of scenarios with what runs of other experiments read from them; each file is read once."""
+    """Compares files of scenarios with their content in runs of other experiments; each file is read once."""
 
     store: SqlStore
     experiment: Experiment
     _starts: dict[tuple[str, Any], Start | None] = field(default_factory=dict)
 
     def are_as_read(self, run: RunRecord, case: str, setting: str) -> bool:
-        """Return whether a run began with what the file of its case has now; `True` where the case is no file."""
+        """Return whether a run began with the present content of its case's file; `True` if the case is no file."""
         if not Path(case).is_file():
             return True
-        read = (case, self.experiment.settings[setting].get("items_from"))  # nothing else changes what is read
+        read = (case, self.experiment.settings[setting].get("items_from"))  # nothing else changes the reading
         if read not in self._starts:
             self._starts[read] = self._read(case, setting)
         return self._starts[read] == self.store.start(run.run)

@@ -35,7 +35,7 @@ class Executor(Protocol):
         """Drive cohorts to their ends; afterwards all their runs are in the experiment's store.
 
         Raises:
-                StoppedError: The budget is spent, or somebody asked that it stops; likewise.
+                StoppedError: The budget is spent, or a stop was asked for; likewise.
             KeyboardInterrupt: They were interrupted; the turns so far are kept.
         """
 
@@ -57,8 +57,8 @@ class InProcessExecutor:
         """Drive cohorts to their ends, one after another (see `Executor`).
 
         Raises:
-            UsageError: A model can't do what a setting asks of it, or the file of a scenario has changed since earlier
-                trials; nothing was run.
+            UsageError: A model can't do as a setting asks, or the file of a scenario has changed since earlier trials;
+                nothing was run.
         """
         access, planner = self.access.keeping_models(), Planner(self.store, self.additions)
         check_files(self.store, tasks, self.additions)
@@ -84,7 +84,7 @@ def run_experiment(
     Raises:
         UsageError: The store has another experiment of that name, or the file of a scenario has changed since.
         StorageError: Another command runs the experiment.
-        StoppedError: The budget is spent, or somebody asked that it stops; run again, it continues.
+        StoppedError: The budget is spent, or a stop was asked for; run again, it continues.
         TertuliaError: A model can't be opened.
         KeyboardInterrupt: It was interrupted; run again, it continues.
     """

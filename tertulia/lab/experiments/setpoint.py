@@ -1,6 +1,6 @@
 """Asking for a diversity: λ is calibrated by a pilot of the scenario, which is stored and not run again.
 
-The pilot is an experiment: a few conversations at each of a few λ. What is asked for is the metric over as many
+The pilot is an experiment: a few conversations at each of a few λ. A level asks for the metric over as many
 conversations, of as many utterances, as the pilot has at one λ: dist-N of more, or of longer ones, is another figure.
 """
 
@@ -29,22 +29,23 @@ from tertulia.storage.store import SqlStore
 #: Grows when the method of calibration changes, so that stored calibrations are made again, of the same conversations.
 _VERSION = 2
 
-#: What a pilot is called by whatever its metric and its number of trials, so that a smaller one goes on.
+#: The parts of a pilot's name, whatever its metric and its number of trials, so that a smaller one goes on.
 _PILOT_VERSION, _PILOT_TRIALS = 1, 4
 
 #: The seeds of pilots and landings, far from those that people choose.
 _PILOT_SEED, _LANDING_SEED, _SEEDS = 700_001, 500_001, 1_000_000
 
-#: What says nothing of how λ acts: λ and its target, how long a conversation is, who types, and how servers are asked.
+#: Parameters that say nothing of how λ acts: λ, its target, the length of a conversation, its seat, and server
+#: requests.
 _NOT_CALIBRATED = {
     *("removal_factor", "diversity", "setpoint", "max_turns", "seat", "record_scores", "preset", "label"),
     *("request_timeout_s", "max_retries", "max_concurrency", "requests_per_minute"),
 }
 
-#: What of a run's parameters follows from its scenario, and can't be set for another kind.
+#: Parameters of a run that follow from its scenario, and can't be set for another kind.
 _OF_THE_RUN = {"order", "agents", "setting", "villagers", "pictures", "case_seed", "language"}
 
-#: What is written by dotted names.
+#: Parameters that are written by dotted names.
 _DOTTED = {"nodes", "node_settings"}
 
 
@@ -64,7 +65,7 @@ class Pilot:
 
 @dataclass(frozen=True)
 class CalibrationTask:
-    """What is to be calibrated: a metric, for a scenario as `tertulia run` takes it, with parameters over its own."""
+    """A metric to calibrate, for a scenario as `tertulia run` takes it, with parameters over its own."""
 
     scenario: str
     settings: Mapping[str, Any]
@@ -141,7 +142,7 @@ class CalibrationTask:
 def seed_of(plan: RunPlan, first: int = _LANDING_SEED) -> int:
     """Return the first seed of conversations that are held to measure λ.
 
-    It follows from what the scenario is: an edited file has other conversations than those that the store may have.
+    It follows from the scenario's content: an edited file has other conversations than those that the store may have.
     """
     return case_seed_of(plan.start) * _SEEDS + first
 
@@ -161,7 +162,7 @@ def _changed(bare: Parameters, wanted: Parameters) -> Iterator[tuple[str, Any]]:
 
 
 def known_calibration(store: SqlStore, task: CalibrationTask) -> Setpoint | None:
-    """Return the calibration that a store has; `None` where the pilot, or what failed of it, has to be run first."""
+    """Return the calibration that a store has; `None` if the pilot, or its failed trials, have to be run first."""
     plan = task.plan()
     curve = store.experiments.calibration(task.key(plan))
     if curve is None or any(
@@ -180,7 +181,7 @@ def calibrate(
     embed: Embed | None = None,
     least: int = LEAST_DIALOGUES,
 ) -> Setpoint:
-    """Return the calibration of λ; where the store has none, run what is missing of the pilot, and store it.
+    """Return the calibration of λ; if the store has none, run the missing trials of the pilot, and store it.
 
     Conversations that failed are run again each time. Until all have finished nothing is stored, and λ is calibrated by
     the others, as long as each λ has at least `least` of them. For sim, `embed` returns the vectors of texts.
@@ -221,7 +222,7 @@ def _check_failures(results: Results, least: int) -> None:
 
 
 def pilot_dialogue(store: SqlStore, trial: TrialRun) -> PilotDialogue:
-    """Return a trial as a dialogue of a pilot, with the judge's figure of what was said in each turn."""
+    """Return a trial as a dialogue of a pilot, with the judge's figure of the line of each turn."""
     run = trial.run
     spoken = [turn.turn for turn in store.turns(run.run) if turn.speaker is not None]
     figures = []
@@ -235,7 +236,7 @@ def pilot_dialogue(store: SqlStore, trial: TrialRun) -> PilotDialogue:
 
 
 def setpoint_of(run: RunRecord, metric: DiversityMetric, model: str) -> Setpoint | None:
-    """Return the calibration that a steered run has; `None` where it has none of that metric, or of another model."""
+    """Return the calibration that a steered run has; `None` if it has none of that metric, or of another model."""
     setpoint = Parameters.model_validate(run.parameters).setpoint
     return setpoint if setpoint is not None and setpoint.metric == metric and run.model == model else None
 
@@ -292,7 +293,7 @@ def calibration_lines(setpoint: Setpoint) -> list[str]:
 
 
 def decision_line(setpoint: Setpoint) -> str:
-    """Return in words whether the pilot shows that λ moves the metric, and what may be asked for."""
+    """Return in words whether the pilot shows that λ moves the metric, and the levels that may be asked for."""
     least, most = setpoint.reachable
     range_words = f"{least:.3f} to {most:.3f} can be asked for" if setpoint.can_be_asked else "nothing can be asked for"
     evidence = setpoint.evidence

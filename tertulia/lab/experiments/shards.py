@@ -1,7 +1,6 @@
 """Shards: the store files in which workers drive the cohorts of an experiment, until the experiment's store has them.
 
-They lie at a place that follows from store and experiment, so that whoever goes on with it finds what a command that
-was killed has left.
+They lie at a place that follows from store and experiment, so that the next command finds the shards of a killed one.
 """
 
 import os
@@ -53,7 +52,7 @@ def experiment_lock(store: SqlStore, experiment: str) -> Iterator[None]:
 
 
 def stop_requests(store: SqlStore, experiment: str) -> StopRequests:
-    """Return a look at who asks that an experiment stops, or one of its trials."""
+    """Return a look at the requests that an experiment stop, or one of its trials."""
     return StopRequests(store, "experiment", experiment, experiment_key(experiment))
 
 
@@ -119,7 +118,7 @@ class ShardFolder:
             raise StorageError(f"{self.path} can't be made ({error.strerror}); take --shards FOLDER") from None
 
     def shard(self, task: CohortTask) -> Path:
-        """Return where the shard of a cohort lies."""
+        """Return the path of a cohort's shard."""
         return self.path / f"{task.runs[0]}.db"
 
     def refused(self, task: CohortTask) -> Path | None:
@@ -129,7 +128,7 @@ class ShardFolder:
 
     @property
     def purse(self) -> Path:
-        """Where workers count what they spend of a budget."""
+        """The file in which workers count the spending of a budget."""
         return self.path / "spent"
 
     def shards(self) -> list[Path]:
@@ -251,7 +250,7 @@ def gather(store: SqlStore, folder: ShardFolder, emit: Emit) -> None:
             can't be written.
     """
     _take_all(store, folder, emit)
-    folder.fetch()  # only now: what lies here must not wait for an address that can't be read
+    folder.fetch()  # only now: shards here must not wait for an address that can't be read
     _take_all(store, folder, emit)
     folder.remove()
 

@@ -1,6 +1,6 @@
-"""Where the cases of an experiment are from: cases of one town, or of one log, are not independent of each other."""
+"""The sources of an experiment's cases: cases of one town, or of one log, are not independent of each other."""
 
-#: What stands between a scenario and the number of one of its cases.
+#: The text between a scenario and the number of one of its cases.
 _NUMBERED = ":"
 
 

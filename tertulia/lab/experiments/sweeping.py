@@ -43,11 +43,11 @@ def sweep_experiment(
     Args:
         scenarios: As `tertulia run` takes them, or with `:all`; or a turn of a run of the store, `RUN@TURN`.
         lambdas: Values of λ, separated by commas; without them, one setting with the λ of the scenarios.
-        trials, rounds, seed, model, cohort_size: As in `Experiment`, `None` for what is usual; from a turn of a
-            run, rounds are new turns, and seed and model those of the run if they are `None`.
-        name: What it is called; without one it is named after all that is given but λ and trials, so that more of
-            either belong to the same experiment.
-        axes: By parameter, its values; `removal_factor` among them stands for `lambdas`. An experiment with other axes
+        trials, rounds, seed, model, cohort_size: As in `Experiment`, `None` for the usual value; from a turn of a run,
+            rounds are new turns, and seed and model those of the run if they are `None`.
+        name: Its name; without one it is named after all that is given but λ and trials, so that more of either belong
+            to the same experiment.
+        axes: By parameter, its values; `removal_factor` among them replaces `lambdas`. An experiment with other axes
             than λ is named after these, too.
 
     Raises:
@@ -100,7 +100,7 @@ def read_lambdas(text: str) -> list[float]:
     """Return values of λ as a user wrote them, with commas between them.
 
     Raises:
-        SettingError: One is no number from 0 to 1; the message says what was probably meant.
+        SettingError: One is no number from 0 to 1; the message names the number that was probably meant.
     """
     values = [_number(part) for part in text.split(",")]
     if all(value is not None and 0 <= value <= 1 for value in values):

@@ -4,7 +4,7 @@
 
 | configuration | a row |
 |---|---|
-| `conversations` | a run: what was said as chat messages, its figures, what it was made with |
+| `conversations` | a run: its lines as chat messages, its figures, its parameters |
 | `turns` | an utterance or a silence; in an album chat also plan and answer, which `part` tells apart |
 | `units` | a unit of a turn's prompt: its score, and its place in the order of removal |
 | `calls` | a call of a model |
@@ -90,7 +90,7 @@ def _counted(name: str, rows: Iterator[Document], written: dict[str, int]) -> It
 
 
 def _card(runs: Sequence[RecordedRun], rows: Mapping[str, int]) -> str:
-    """Return the data set's card: what `datasets` reads at its head, and a text for people."""
+    """Return the data set's card: a head for `datasets`, and a text for people."""
     head = {
         "configs": [
             {"config_name": name, "data_files": f"{name}.jsonl", "default": name == "conversations"} for name in rows

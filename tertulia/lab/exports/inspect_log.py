@@ -2,8 +2,8 @@
 
 | in the log | of the run |
 |---|---|
-| `sample.id`, `sample.metadata` | its id; what it was made with, and its place in an experiment |
-| `sample.messages` | what was said: who speaks first is the user, everybody else the assistant |
+| `sample.id`, `sample.metadata` | its id; its parameters, and its place in an experiment |
+| `sample.messages` | its lines: the first speaker is the user, everybody else the assistant |
 | `sample.scores` | its figures (`RecordedRun.figures`), which `results` has as means |
 | `sample.events` | a span per turn, and in it a `model` event per call, and `info`: units, scores, candidates |
 
@@ -27,7 +27,7 @@ from tertulia.views.reading.documents import leaned_on, parent_document, unit_do
 #: The version of the format, and the name of whatever makes, speaks and measures.
 _VERSION, _TOOL = 2, "tertulia"
 
-#: What a log, or a sample, is called that ended like this; the earlier counts for a log of several.
+#: The status of a log, or a sample, that ended like this; the earlier counts for a log of several.
 _STATUS = {"failed": "error", "interrupted": "cancelled", "running": "started", "finished": "success"}
 
 
@@ -172,7 +172,7 @@ def _error(message: str | None) -> Document:
 
 
 def _events(run: RecordedRun, lines: Sequence[Line], calls: Mapping[int, Sequence[TimedCall]]) -> Iterator[Document]:
-    """Yield a span for the preparation, for each turn, and for what never came to a turn."""
+    """Yield a span for the preparation, for each turn, and for calls that never came to a turn."""
     begin = now = run.created.timestamp()
     by_turn: dict[int, list[Line]] = {}
     for line in lines:

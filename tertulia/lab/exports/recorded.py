@@ -1,7 +1,7 @@
-"""What is exported of a run: who said what and how that came about, its calls, and its figures.
+"""The exported parts of a run: its lines and how they came about, its calls, and its figures.
 
-No format is known here. Absolute times of calls are not stored: a call begins where the one before it has ended, from
-the run's creation on, and lasts its share of the time of its batch.
+No format is known here. Absolute times of calls are not stored: a call begins at the end of the one before it, from the
+run's creation on, and lasts its share of the time of its batch.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -44,17 +44,17 @@ class Line:
 
     @property
     def speaker(self) -> str | None:
-        """Who speaks, as others call them in their words; `None`: a silence."""
+        """The speaker, as others call them in their words; `None`: a silence."""
         return self.details.spoken_name
 
     @property
     def text(self) -> str:
-        """What is said."""
+        """The line."""
         return self.details.record.turn.text
 
     @property
     def is_aloud(self) -> bool:
-        """Whether somebody says it to somebody: no silence, and not what an asker plans."""
+        """Whether it is said aloud: no silence, and no plan of an asker."""
         return self.speaker is not None and self.part != "plan"
 
     @property
@@ -77,8 +77,8 @@ class FolderFile:
 
     Attributes:
         path: Its path inside the folder, with `/` between parts.
-        text: What is in it, in pieces.
-        is_shared: Whether other exports into the folder have it too, so that it stays as it is where it is there.
+        text: Its content, in pieces.
+        is_shared: Whether other exports into the folder have it too, so that it is kept if it is there.
     """
 
     path: str
@@ -99,12 +99,12 @@ class RecordedRun:
     """A run of a store, as exports read it."""
 
     def __init__(self, store: Store, run: RunRecord) -> None:
-        """Name a run; what is long is read when it is asked for."""
+        """Name a run; long parts are read when they are asked for."""
         self.store, self.run = store, run
         self.start: Start = store.start(run.run)
 
     def lines(self) -> Iterator[Line]:
-        """Yield what everybody said, silences and the parts of exchanges among it."""
+        """Yield everybody's lines, silences and the parts of exchanges among them."""
         for turn in self.store.turns(self.run.run):
             details = read_turn(self.store, self.run, self.start, turn.turn)
             if plan := details.parts.get("plan"):
@@ -134,7 +134,7 @@ class RecordedRun:
 
     @cached_property
     def figures(self) -> dict[str, float]:
-        """What can be measured of it alone and without an embedder: the figures of `Run.measure`."""
+        """Its figures as `Run.measure` has them: of it alone, and without an embedder."""
         first = 1 if self.run.trial is None else first_turn_of(self.run.trial.case)
         trial = TrialRun("", "", 1, self.run, spoken_in(self.store, self.run, first))
         found: Mapping[str, object] = {}
@@ -149,7 +149,7 @@ class RecordedRun:
         return {name: None if self.run.trial is None else getattr(self.run.trial, name) for name in fields}
 
     def situation(self) -> str:
-        """Return what everybody knows at the beginning: what it is about, when, where, and who is there."""
+        """Return the common knowledge at the beginning: the topic, the time, the place, and the people."""
         start = self.start
         lines = [getattr(start, "title", None), getattr(start, "description", None), f"{start.time:%Y-%m-%d %H:%M}"]
         lines += [getattr(start, "place", None), ", ".join(start.names)]
@@ -172,7 +172,7 @@ def recorded_runs(store: Store, runs: Sequence[RunRecord]) -> list[RecordedRun]:
 
 
 def runs_of_experiment(store: SqlStore, experiment: Experiment | str) -> list[RunRecord]:
-    """Return the runs of an experiment, or of that of a name, in which somebody speaks, each with its place in it.
+    """Return the runs of an experiment, or of that of a name, with a spoken line, each with its place in it.
 
     Raises:
         NotFoundError: There is no such experiment.

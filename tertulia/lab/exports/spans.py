@@ -3,13 +3,13 @@
 | span | named | attributes |
 |---|---|---|
 | the run | `invoke_workflow SCENARIO` | `gen_ai.conversation.id`: the run; λ, seed and the like as `tertulia.*` |
-| a turn | `turn N` | who spoke, what was said, how much was removed; turn 0 is the preparation |
+| a turn | `turn N` | speaker, line, how much was removed; turn 0 is the preparation |
 | an agent in it | `invoke_agent NAME` | `gen_ai.agent.name` |
 | a call | `chat MODEL` | prompt, replies, sampling and tokens as `gen_ai.*`; the step that asked as `tertulia.node` |
 
 1. Ids follow from the run's: a run that is exported twice is the same trace.
 2. A fork has the spans of its own turns, and a link to the trace of its parent.
-3. A call that generates nothing is named after what it does, such as `log_likelihood MODEL`.
+3. A call that generates nothing is named after its act, such as `log_likelihood MODEL`.
 
 Source: OTLP 1.x, JSON encoding (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding); semantic conventions
 for generative AI as of `opentelemetry-semantic-conventions` 0.66.
@@ -26,7 +26,7 @@ from tertulia.state.documents import Document
 _TOOL = "tertulia"
 _INTERNAL, _CLIENT, _FAILED = 1, 3, 2
 
-#: Makers of models as the conventions call them, by what stands before the colon of a model's name.
+#: Makers of models as the conventions call them, by the text before the colon of a model's name.
 _PROVIDERS = {"openai": "openai", "anthropic": "anthropic", "ollama": "ollama"}
 
 #: Sampling by the name that the conventions have for it.
@@ -78,7 +78,7 @@ def _spans(run: RecordedRun) -> Iterator[Document]:
 
 
 def _of_agent(run: RecordedRun, number: int, agent: str, calls: Sequence[TimedCall]) -> Iterator[Document]:
-    """Yield the span of an agent in a turn, and those of its calls; what nobody asked has none of an agent."""
+    """Yield the span of an agent in a turn, and those of its calls; calls without an asker have none of an agent."""
     place: tuple[int | str, ...] = (number, agent) if agent else (number,)
     if agent:
         of_agent: dict[str, Value] = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": agent}
@@ -102,7 +102,7 @@ def _span(
     parent: tuple[int | str, ...] | None = None,
     kind: int = _INTERNAL,
 ) -> Document:
-    """Return a span by its place in the run; what it is part of is the place without its last, unless that is given."""
+    """Return a span by its place in the run; its parent is the place without its last, unless that is given."""
     ids = {"traceId": _id(16, run.run.run), "spanId": _id(8, run.run.run, *place)}
     if place:
         ids["parentSpanId"] = _id(8, run.run.run, *(place[:-1] if parent is None else parent))
@@ -131,7 +131,7 @@ def _value(value: Value) -> Document:
             return {"stringValue": value}
 
 
-# --- what is said of a span -------------------------------------------------------------------------------------------
+# --- attributes of a span ---------------------------------------------------------------------------------------------
 
 
 def _of_run(run: RecordedRun) -> dict[str, Value]:
@@ -200,5 +200,5 @@ def _message(role: str, text: str, **further: str | None) -> Document:
 
 
 def _provider(model: str) -> str:
-    """Return who serves a model; this program, where it is no provider that the conventions name."""
+    """Return the server of a model; this program, if it is no provider that the conventions name."""
     return _PROVIDERS.get(model.partition(":")[0], _TOOL)

@@ -4,13 +4,13 @@
 |---|---|
 | experiment | the experiment that the run is a trial of, else `tertulia` |
 | parameters | its parameters, scenario, model and seed; in an experiment its setting, case and trial |
-| metrics | its figures (`RecordedRun.figures`), what it cost, and by turn (`step`) what was removed |
+| metrics | its figures (`RecordedRun.figures`), its costs, and by turn (`step`) the removals |
 | tags, artifact | its id, kind and label; `transcript.md` |
 
 Written without MLflow, whose file store it is: a file per value. Ids follow from our names, so that runs can be added
 to a folder, and the same run is the same. Numbers that a run does not have are left out.
 
-Source: MLflow 3.17, `mlflow.store.tracking.file_store`; it opens such a folder where MLFLOW_ALLOW_FILE_STORE is `true`,
+Source: MLflow 3.17, `mlflow.store.tracking.file_store`; it opens such a folder if MLFLOW_ALLOW_FILE_STORE is `true`,
 and `mlflow migrate-filestore` makes a database of it.
 """
 

@@ -28,7 +28,7 @@ _FOLDERS = ("dataset", "mlflow")
 
 
 def chosen_runs(store: SqlStore, runs: Sequence[str], experiment: str | None) -> list[RunRecord]:
-    """Return the named runs, each once, or those of an experiment in which somebody speaks.
+    """Return the named runs, each once, or those of an experiment with a spoken line.
 
     Raises:
         NotFoundError: There is no such run or experiment.
@@ -47,7 +47,7 @@ class Export:
     """An export of runs into a file or a folder, checked, and not written yet."""
 
     def __init__(self, store: SqlStore, runs: Sequence[RunRecord], format: str, out: Path, force: bool = False) -> None:
-        """Check what can be checked before anything is written.
+        """Make all checks that are possible before anything is written.
 
         Args:
             runs: The runs, each once.

@@ -1,14 +1,14 @@
 """A report as a document: sections of paragraphs, tables with typed columns, and figures.
 
-Nothing here knows in which form it is written: Markdown (page_markdown.py), HTML (page_html.py), data files
-(page_data.py), plots (plots.py). All texts are plain; what writes them escapes them.
+Nothing here knows the form in which it is written: Markdown (page_markdown.py), HTML (page_html.py), data files
+(page_data.py), plots (plots.py). All texts are plain; the writers escape them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-#: The content of a cell: text, a number, or an interval; `None` where there is no data.
+#: The content of a cell: text, a number, or an interval; `None` for no data.
 Interval = tuple[float, float]
 Cell = str | int | float | Interval | None
 
@@ -44,7 +44,7 @@ class Table:
         name: The stem of its data files, such as `figures`.
         title: Its caption.
         rows: A cell for each column.
-        on_page: Whether it stands on the page; else in data files alone.
+        on_page: Whether it is on the page; else in data files alone.
         is_grouped: Whether rows with the same first cell belong together.
     """
 
@@ -58,7 +58,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Point:
-    """A value of a series; without interval where `low` is `None`, and a gap where `y` is."""
+    """A value of a series; without interval if `low` is `None`, and a gap if `y` is."""
 
     x: float | str
     y: float | None
@@ -84,7 +84,7 @@ class Panel:
     """A plot with its axes.
 
     Attributes:
-        title, x_title, y_title: What stands above and at the axes.
+        title, x_title, y_title: The texts above and at the axes.
         kind: Lines over numbers, or bars over categories.
         interval: Whether intervals of lines are bars or bands.
         y_range: The ends of the y-axis; `None` for an end that follows from the points.
@@ -113,7 +113,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A paragraph; a warning stands out."""
+    """A paragraph; a warning is set apart."""
 
     text: str
     is_warning: bool = False
@@ -121,7 +121,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Items:
-    """A list of short texts, each with what it is about before it, or without."""
+    """A list of short texts, each with its subject before it, or without."""
 
     items: Sequence[tuple[str | None, str]]
 
@@ -149,7 +149,7 @@ class Page:
     """A whole page: the stem of its files, its heading, the blocks before the first section, and the sections.
 
     Attributes:
-        beside: Texts that are files of their own beside it, by what their names end with.
+        beside: Texts that are files of their own beside it, by the ends of their names.
     """
 
     name: str
@@ -174,7 +174,7 @@ class Page:
 
 
 def shown_cell(cell: Cell, column: Column) -> str:
-    """Return a cell as a page shows it: rounded, and a dash where there is no data."""
+    """Return a cell as a page shows it: rounded, and a dash for no data."""
     if cell is None:
         return "–"
     if isinstance(cell, tuple):

@@ -27,7 +27,7 @@ _POINT_COLUMNS = (
 
 
 def data_tables(page: Page) -> list[Table]:
-    """Return what is written as data: the tables, and the points of each figure as one more."""
+    """Return the data to write: the tables, and the points of each figure as one more."""
     return [*page.tables(), *(_points(figure) for figure in page.figures())]
 
 
@@ -42,7 +42,7 @@ def _points(figure: Figure) -> Table:
 
 
 def csv_lines(table: Table) -> Iterator[str]:
-    """Yield a table as lines of CSV, with all digits; what is not known is empty."""
+    """Yield a table as lines of CSV, with all digits; an unknown cell is empty."""
     yield from csv_rows([_names(table.columns), *(_flat(row, table.columns) for row in table.rows)])
 
 
@@ -82,7 +82,7 @@ def write_parquet(table: Table, file: Path) -> None:
 
 
 def check_parquet() -> None:
-    """Refuse to write Parquet where it can't be.
+    """Refuse to write Parquet if it can't be.
 
     Raises:
         UsageError: pandas or pyarrow is not installed.

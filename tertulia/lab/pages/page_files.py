@@ -16,17 +16,18 @@ from tertulia.storage.addresses import StoreAddress
 
 _PAGES = (".md", ".html", ".json")
 
-#: What a folder of reports has of each table and each plot's points.
+#: The files of each table and each plot's points, in a folder of reports.
 _DATA = (".csv", ".parquet")
 
 
 def check_report_folder(folder: Path, name: str, experiment: str, store: StoreAddress, force: bool = False) -> None:
-    """Refuse a folder that a report can't be written into, before anything is run; make it where there is none.
+    """Refuse a folder that a report can't be written into, before anything is run; make it if there is none.
 
     Files of the same report of the same experiment are overwritten; others only with `force`.
 
     Raises:
-        UsageError: It is a file, or has another report of this name; or what writes plots and data is not installed.
+        UsageError: It is a file, or has another report of this name; or the writers of plots and data are not
+            installed.
         OSError: It can't be made.
     """
     check_plots()
@@ -41,7 +42,7 @@ def check_report_folder(folder: Path, name: str, experiment: str, store: StoreAd
 
 
 def _experiment_in(file: Path) -> str | None:
-    """Return the experiment of a report that was written before; `None` where there is none."""
+    """Return the experiment of a report that was written before; `None` if there is none."""
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -54,7 +55,7 @@ def write_page(page: Page, document: Document, folder: Path) -> list[Path]:
     """Write a page, and its document with the `experiment`, into an existing folder; return the files, the pages first.
 
     Raises:
-        UsageError: What writes plots or data is not installed.
+        UsageError: The writer of plots or data is not installed.
         OSError: A file can't be written.
     """
     drawings = {figure.name: drawn(figure) for figure in page.figures()}

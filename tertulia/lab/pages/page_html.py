@@ -32,7 +32,7 @@ _SERIES = dict(
     )
 )
 
-#: By a colour of drawings, what stands for it on the page.
+#: By a colour of drawings, its variable on the page.
 _COLORS = {
     "#ffffff": "none",
     PUBLISHED: "var(--muted)",
@@ -123,7 +123,7 @@ def _table(table: Table) -> Iterator[str]:
 
 
 def _scroller(title: str) -> str:
-    """Return the beginning of what is moved sideways where it is wider than the window, by the keyboard too."""
+    """Return the beginning of a frame that scrolls sideways if it is wider than the window, by the keyboard too."""
     return f'<div class="scroller" tabindex="0" role="group" aria-label="{title}">'
 
 

@@ -1,4 +1,4 @@
-"""A report as Markdown that reads well as text; what a table or a name holds can't break it."""
+"""A report as Markdown that reads well as text; the content of tables and names can't break it."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from tertulia.lab.pages.page import Block, Cell, Column, Commands, Figure, Items, Page, Paragraph, Table, shown_cell
 from tertulia.views.wording.transcript import escaped
 
-#: What would begin a list or a rule where a line begins with it.
+#: Text that begins a list or a rule at the beginning of a line.
 _BLOCK_START = re.compile(r"^(?:[-+=]|(\d+)(?=[.)]))")
 
 
-#: What ends a cell of a table, even in code.
+#: Text that ends a cell of a table, even in code.
 _PIPE = re.compile(r"(?<!\\)\|")
 
 

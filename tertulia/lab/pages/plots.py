@@ -1,4 +1,4 @@
-"""Plots of a report as SVG: readable in print, and by who can't tell colours apart.
+"""Plots of a report as SVG: readable in print, and without telling colours apart.
 
 The same figure makes the same file. Words stay words in it, so that they can be searched, and are drawn in any script.
 """
@@ -39,7 +39,7 @@ STYLES = (
     _Style((0, (6, 1, 2, 1)), "<", "#7a4419", "||"),
 )
 
-#: What a paper published: lighter, and hollow.
+#: A paper's values: lighter, and hollow.
 PUBLISHED = "#666666"
 
 #: The size of a panel in inches.
@@ -63,7 +63,7 @@ _SETTINGS: Any = {
 
 
 def check_plots() -> None:
-    """Refuse to plot where matplotlib is not installed.
+    """Refuse to plot if matplotlib is not installed.
 
     Raises:
         UsageError: It is not.
@@ -90,7 +90,7 @@ def drawn(figure: Figure) -> str:
     from matplotlib.figure import Figure as Canvas
 
     with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing")  # what shows the file has its own fonts
+        warnings.filterwarnings("ignore", message="Glyph .* missing")  # the file's viewer has its own fonts
         columns = min(figure.columns, len(figure.panels))
         lines = -(-len(figure.panels) // columns)
         canvas = Canvas(figsize=(_width(figure) * columns, _HEIGHT * lines), layout="constrained")
@@ -139,7 +139,7 @@ def _draw(axis: "Axes", panel: Panel) -> None:
 
 
 def _line(axis: "Axes", series: Series, style: _Style, is_band: bool) -> None:
-    """Draw points over numbers, joined where none is missing between them."""
+    """Draw points over numbers, joined if none is missing between them."""
     color = PUBLISHED if series.published else style.color
     axis.plot(
         [point.x for point in series.points],

@@ -1,4 +1,4 @@
-"""The figures of trials that need their cases: whether they are about them, whose words they are, and what they reuse.
+"""The figures of trials that need their cases: whether they are to the point, whose words they are, and reused words.
 
 All texts have their names masked: else a name would tell case and speaker, whatever is said.
 """
@@ -15,7 +15,7 @@ from tertulia.lab.reports.measured_trials import KnownVectors, MeasuredTrial
 from tertulia.metrics.diversity import directions_of, mean
 from tertulia.metrics.to_the_point import NEAREST, ToThePoint, texts_of_case, to_the_point
 from tertulia.nodes.meeting.address import without_names
-from tertulia.nodes.shared.situation import known_to
+from tertulia.nodes.shared.known import known_to
 from tertulia.state.album import Population
 from tertulia.state.records import Case
 from tertulia.views.measuring.line_checks import checks_of
@@ -68,7 +68,7 @@ class CaseMeasures:
         return mean(None if pointed is None else getattr(pointed, field) for pointed in found)
 
     def _find_cases(self) -> None:
-        """Measure how much to the point each trial is, among the cases that differ in what is known."""
+        """Measure how much to the point each trial is, among the cases that differ in people's knowledge."""
         texts: dict[str, tuple[str, ...]] = {}
         for case, trials in next(iter(self._trials.values()), {}).items():
             trial = next(iter(trials.values()))
@@ -114,7 +114,7 @@ class CaseMeasures:
         return np.array(directions_of(self._embedder.embed(texts))) if texts else np.empty((0, 0))
 
     def _speaker_found(self, trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
-        """Return the share of utterances to which what is known of its speaker is the nearest."""
+        """Return the share of utterances to which the knowledge of its speaker is the nearest."""
         return mean(right for trial in trials for right in self._right_speakers(trial, at))
 
     def _right_speakers(self, trial: MeasuredTrial, at: int | None) -> list[float]:
@@ -186,7 +186,6 @@ class CaseMeasures:
 
 #: The metrics of `CaseMeasures`, and those of prompts (`measures`) and of several trials.
 OF_CASES = (*_POINTED, "sim_gap", "speaker_found", "memory_reuse", "memory_evenness")
-_OF_PROMPTS = ("recited_lines", "against_kept", "against_removed")
 _OF_SEVERAL = ("sim_gap", "memory_reuse", "trigrams_between")
 
 
@@ -202,8 +201,8 @@ def _why_not(trials: Trials, name: str, has_embedder: bool) -> str | None:
         return "as nothing embeds what is said"
     if name in _OF_SEVERAL and max(map(len, cases.values()), default=0) < 2:
         return "as each case has one trial"
-    if name in _OF_PROMPTS:
-        return _why_no_prompt(trials, name)
+    if name == "recited_lines":
+        return _why_no_prompt(trials)
     if name == "sim_gap":
         return "as there is no other case to tell it from" if len(cases) < 2 else None
     if name in _POINTED or name.startswith("memory_"):
@@ -215,12 +214,10 @@ def _why_not(trials: Trials, name: str, has_embedder: bool) -> str | None:
     return None
 
 
-def _why_no_prompt(trials: Trials, name: str) -> str | None:
+def _why_no_prompt(trials: Trials) -> str | None:
     each = [trial for cases in trials.values() for found in cases.values() for trial in found.values()]
-    lines = [line for trial in each for line in trial.prompted if line is not None]
-    if not lines:
-        return "as no prompt is stored"
-    return "as nothing was removed" if name == "against_removed" and not any(line.removed for line in lines) else None
+    has_prompts = any(line is not None for trial in each for line in trial.prompted)
+    return None if has_prompts else "as no prompt is stored"
 
 
 def _masked(trial: MeasuredTrial, at: int | None) -> list[str]:

@@ -1,8 +1,8 @@
 """Settings that are one condition by different names, so that an ordering is not counted twice.
 
 λ = 1 removes every item that λ may remove, as removing the blocks of them does: model, prompt and draws are the same,
-and so are the lines, unless repetition is banned: of what λ removed, too, but of no block that was never in the prompt
-(docs/readings.md). Where nothing is removed by scores, nothing about scores matters.
+and so are the lines, unless repetition is banned: of units that λ removed, too, but of no block that was never in the
+prompt (docs/readings.md). If nothing is removed by scores, nothing about scores matters.
 """
 
 import json
@@ -12,15 +12,15 @@ from typing import Any
 from tertulia.lab.experiments.experiment import Setting
 from tertulia.lab.reports.papers import Ordering
 
-#: Parameters of how units are scored and taken, which do nothing where λ is 0 or 1.
+#: Parameters of how units are scored and taken, which do nothing if λ is 0 or 1.
 _OF_REMOVAL = ("removal_order", "removal_walk", "reducer", "record_scores", "cut_long_units", "nodes.score")
 
-#: The blocks of which λ = 1 leaves nothing, but for human needs, which a prompt has where they are set.
+#: The blocks of which λ = 1 leaves nothing, but for human needs, which a prompt has if they are set.
 _ALL_BLOCKS = "bmpe"
 
 
 def condition_of(setting: Setting) -> dict[str, Any]:
-    """Return the parameters of a setting in a form that is equal where conversations are."""
+    """Return the parameters of a setting in a form that is equal if conversations are."""
     values: dict[str, Any] = {name: value for name, value in setting.items() if value is not None}
     if "removal_factor" in values:
         values["removal_factor"] = float(values["removal_factor"])
@@ -34,13 +34,13 @@ def condition_of(setting: Setting) -> dict[str, Any]:
 
 
 def _is_banned_alike(setting: Setting) -> bool:
-    """Return whether what may not be repeated is the same whether λ takes items or their blocks are not there."""
+    """Return whether the ban on repetition is the same whether λ takes items or their blocks are not there."""
     has_ban = setting.get("no_repeat_ngram") != 0 or setting.get("dry", 0)  # unset is the model's own
     return not has_ban or setting.get("matched_decoding") is False
 
 
 def claim_of(ordering: Ordering, settings: Mapping[str, Setting]) -> str:
-    """Return what an ordering claims, with conditions in the place of settings' names; equal where claims are."""
+    """Return the claim of an ordering, with conditions in the place of settings' names; equal if claims are."""
     named = {name: repr(sorted(condition_of(values).items())) for name, values in settings.items()}
     return json.dumps(_with_conditions(ordering.claim.model_dump(mode="json"), named), sort_keys=True)
 

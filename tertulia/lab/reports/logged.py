@@ -11,7 +11,7 @@ from tertulia.runs.access.named_files import is_shipped
 from tertulia.state.errors import TertuliaError
 from tertulia.views.measuring.dialogues import is_log, logged_dialogue
 
-#: What the row of the log is called.
+#: The name of the log's row.
 LOGGED = "as logged"
 
 _COLUMNS = (
@@ -26,7 +26,7 @@ _COLUMNS = (
 def logged_section(
     runs: Sequence[TrialRun], baseline: str, may_read: Callable[[str], bool] = is_shipped
 ) -> Section | None:
-    """Return what single dialogues are like, generated and logged; `None` where no case has a logged dialogue.
+    """Return the figures of single dialogues, generated and logged; `None` if no case has a logged dialogue.
 
     A case has one logged dialogue, so figures over its trials can't be compared with it. Its own figures can: those of
     each generated dialogue, and of as many of the first logged utterances as a dialogue of the baseline has.
@@ -70,6 +70,6 @@ def _row(setting: str, dialogues: Sequence[tuple[str, Dialogue]]) -> list[str | 
 def _logged(cases: tuple[str, ...]) -> dict[str, Dialogue]:
     found: dict[str, Dialogue] = {}
     for case in filter(is_log, cases):
-        with suppress(TertuliaError):  # where the folder is not there any more, the page does without
+        with suppress(TertuliaError):  # the folder may be gone; then the page does without it
             found[case] = logged_dialogue(case)
     return found

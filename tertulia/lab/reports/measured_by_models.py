@@ -1,7 +1,7 @@
-"""What of a trial only a language model can measure.
+"""The figures of a trial that only a language model can measure.
 
-Fluency, where attention goes once units are removed, what was expected of the next line, and how people come across in
-a personality inventory. All but fluency is kept in the store; that is measured anew.
+Fluency, the attention once units are removed, the expectation of the next line, and how people come across in a
+personality inventory. All but fluency is kept in the store; that is measured anew.
 """
 
 import asyncio
@@ -54,12 +54,12 @@ def read_attention(
 ) -> None:
     """Let the model that spoke score pruned prompts again; trials without a scored prompt are passed over.
 
-    What the store has is used again; the model is opened where something is missing.
+    Figures in the store are used again; the model is opened for missing ones.
 
     Raises:
         AttentionUnavailableError: The model does not show its attention.
     """
-    from tertulia.lab.post_removal import post_removal_of_runs  # only who scores with a model needs the graphs
+    from tertulia.lab.post_removal import post_removal_of_runs  # only scoring with a model needs the graphs
 
     scored = [trial for trial in trials if any(making.removal for making in trial.makings)]
     name = next((trial.run.model for trial in scored), "")
@@ -78,7 +78,7 @@ def read_inventories(
 ) -> None:
     """Let a model fill in the personality inventory about everybody in meetings; answers in the store are used again.
 
-    The model is opened where an answer is missing.
+    The model is opened for a missing answer.
 
     Raises:
         ModelError: The model failed, or gave no answer.
@@ -125,12 +125,12 @@ def read_next_lines(
 ) -> None:
     """Let the model that spoke read lines again: their entropy, and how far pruned prompts diverge from the baseline's.
 
-    Divergence is measured at the opening alone, where both prompts have the same past, and by the same speaker; the
-    baseline itself has none. What the store has is used again; the model is opened where something is missing.
+    Divergence is measured at the opening alone, as both prompts have the same past there, and the same speaker; the
+    baseline itself has none. Figures in the store are used again; the model is opened for missing ones.
 
     Args:
         trials: By setting, case and number.
-        metrics: What is wanted: `entropy`, of all lines or at an index (`entropy@0`: the openings), and `divergence`.
+        metrics: The wanted ones: `entropy`, of all lines or at an index (`entropy@0`: the openings), and `divergence`.
 
     Raises:
         ModelError: The model does not show its next-token distribution.
@@ -152,7 +152,7 @@ def read_next_lines(
 
 @dataclass(frozen=True)
 class _AskedTrial:
-    """A trial with what is asked of its lines; `None` for a line that can't be read."""
+    """A trial with the questions about its lines; `None` for a line that can't be read."""
 
     trial: MeasuredTrial
     entropies: Sequence[LineReading | None]
@@ -160,7 +160,7 @@ class _AskedTrial:
 
     @classmethod
     def of(cls, trial: MeasuredTrial, full: MeasuredTrial | None, metrics: Collection[str]) -> "_AskedTrial":
-        """Return what is asked of a trial, beside the same one of the baseline."""
+        """Return the questions about a trial, beside the same one of the baseline."""
         lines, whole = trial.spoken_lines, "entropy" in metrics
         entropies = [
             LineReading(line) if line is not None and (whole or f"entropy@{at}" in metrics) else None
@@ -180,12 +180,12 @@ class _AskedTrial:
 
     @property
     def opening(self) -> list[LineReading]:
-        """What is asked at the first line."""
+        """The questions at the first line."""
         return [reading for reading in (self.divergence, *self.entropies[:1]) if reading is not None]
 
     @property
     def later(self) -> list[LineReading]:
-        """What is asked of the lines behind it."""
+        """The questions about the lines behind it."""
         return [reading for reading in self.entropies[1:] if reading is not None]
 
     def tell(self, found: Mapping[Key, float]) -> None:

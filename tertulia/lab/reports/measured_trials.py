@@ -1,4 +1,4 @@
-"""The trials of an experiment as they are measured: what a metric reads of each is read once."""
+"""The trials of an experiment as they are measured: each is read once for all metrics."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -13,8 +13,6 @@ from tertulia.metrics.post_removal import PostRemoval
 from tertulia.metrics.pruning import Inconsistency, Removal, inconsistency_of, removal_of
 from tertulia.metrics.recitation import recites
 from tertulia.metrics.repetition import ends_in_repetition
-from tertulia.nodes.shared.sense_details import contradicts_facts
-from tertulia.nodes.shared.situation import Situation
 from tertulia.prompts.renaming import Renaming, names_in_words
 from tertulia.state.language_model import Embedder
 from tertulia.state.meeting import Start
@@ -27,7 +25,7 @@ from tertulia.views.reading.sense import found_in_run
 
 #: Lengths of n-grams.
 _LENGTHS = (1, 2, 3)
-#: The block of a prompt with what was said before in the same conversation.
+#: The block of a prompt with the earlier lines of the same conversation.
 _CURRENT = "current_dialogue"
 
 
@@ -38,7 +36,7 @@ class Spoken:
     Attributes:
         grams: By n from 1 to 3, how often each n-gram of words occurs.
         words, utterances: Their numbers.
-        ends_in_repetition: Whether the last utterance equals an earlier one; `None` where there is none.
+        ends_in_repetition: Whether the last utterance equals an earlier one; `None` if there is none.
     """
 
     grams: Mapping[int, Counter[tuple[str, ...]]]
@@ -52,7 +50,7 @@ class Making:
     """How a turn came about.
 
     Attributes:
-        removal: What was removed from its prompt; `None` where there was no prompt.
+        removal: The removal from its prompt; `None` without a prompt.
         left: By initial of a block, its share in the removable items that are left.
         inconsistency: Before and after revision.
     """
@@ -64,10 +62,10 @@ class Making:
 
 @dataclass(frozen=True)
 class Prompted:
-    """An utterance and what its prompt told.
+    """An utterance and the items of its prompt.
 
     Attributes:
-        speaker, text: Who said what.
+        speaker, text: The speaker and the line.
         kept, removed: The items of the prompt that were left and removed, without the current dialogue.
     """
 
@@ -106,7 +104,7 @@ class KnownVectors:
 
 
 class MeasuredTrial:
-    """A finished run of an experiment, and what metrics read of it."""
+    """A finished run of an experiment, and its readings for metrics."""
 
     def __init__(self, found: TrialRun, store: Store, read_prompt: Callable[[str], Prompt] | None = None) -> None:
         """Take a finished trial.
@@ -118,9 +116,9 @@ class MeasuredTrial:
         self.first_turn = found.first_turn
         self._store, self._read_prompt = store, read_prompt or store.prompt
         self._spoken: dict[int | None, Spoken] = {}
-        #: Set by who has a model (`measured_by_models`): how likely each utterance is, the entropy of its tokens, how
-        #: far the first prompt diverges from the baseline's, where attention went, how people of each pole of a trait
-        #: came across, and how far people's own answers to the questionnaire cover what they were given.
+        #: Set by `measured_by_models`: how likely each utterance is, the entropy of its tokens, how far the first
+        #: prompt diverges from the baseline's, the attention after removal, how people of each pole of a trait came
+        #: across, and how far people's own answers to the questionnaire cover their given traits.
         self.likelihoods: Sequence[float | None] = ()
         self.entropies: Sequence[float | None] = ()
         self.divergence: float | None = None
@@ -129,11 +127,11 @@ class MeasuredTrial:
         self.answered: Mapping[str, float | None] = {}
 
     def lines(self, at: int | None = None) -> Dialogue:
-        """Return the dialogue, or its utterance at an index from 0 alone; empty where it does not reach that."""
+        """Return the dialogue, or its utterance at an index from 0 alone; empty if it does not reach that."""
         return self.dialogue if at is None else self.dialogue[at : at + 1]
 
     def text(self, at: int | None = None) -> str:
-        """Return what is embedded: the dialogue, or the words of an utterance."""
+        """Return the text to embed: the dialogue, or the words of an utterance."""
         return dialogue_text(self.dialogue) if at is None else self.dialogue[at][1]
 
     def spoken(self, at: int | None = None) -> Spoken:
@@ -159,7 +157,7 @@ class MeasuredTrial:
 
     @cached_property
     def prompted(self) -> list[Prompted | None]:
-        """Its utterances with what their prompts told, in their order; `None` of those without a prompt."""
+        """Its utterances with the items of their prompts, in their order; `None` of those without a prompt."""
         spoken = [turn for turn in self._store.turns(self.run.run, self.first_turn) if turn.speaker is not None]
         return [self._prompted(self._store.turn_record(self.run.run, turn.turn)) for turn in spoken]
 
@@ -182,27 +180,18 @@ class MeasuredTrial:
         ]
 
     @cached_property
-    def against(self) -> dict[str, list[float | None]]:
-        """For `kept` and `removed`, of each utterance whether it has another detail than those items; else `None`."""
-        return {
-            "kept": [_is_against(line, line.kept if line else ()) for line in self.prompted],
-            "removed": [_is_against(line, line.removed if line else ()) for line in self.prompted],
-        }
-
-    @cached_property
     def spoken_lines(self) -> list[SpokenLine | None]:
         """Its utterances with their prompts; `None` for those that its model did not speak."""
         return spoken_lines(self._store, self.run, self.first_turn)
 
     @cached_property
     def has_faults(self) -> list[bool]:
-        """Of each utterance, whether it makes no sense where it was said."""
-        found = found_in_run(self._store, self.run, first=self.first_turn, read_prompt=self._read_prompt)
-        return [bool(faults) for faults in found.faults]
+        """Of each utterance, whether it makes no sense at its place."""
+        return [bool(faults) for faults in found_in_run(self._store, self.run, first=self.first_turn)]
 
     @cached_property
     def participation(self) -> Participation:
-        """Who took part how much."""
+        """The participation of its people."""
         return read_participation(self._store, self.run, self.start, self.first_turn)
 
     @cached_property
@@ -212,17 +201,17 @@ class MeasuredTrial:
 
     @cached_property
     def start(self) -> Start:
-        """What it started from."""
+        """Its start."""
         return self._store.start(self.run.run)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What its people are called: their own names, and those that they have in its words."""
+        """Its people's names: their own, and those that they have in its words."""
         return tuple(dict.fromkeys((*self.start.names, *map(self._renamed.name_of, self.start.names))))
 
     @cached_property
     def as_named(self) -> Dialogue:
-        """The dialogue with the names that people have in its case, where others stand in its words."""
+        """The dialogue with the names that people have in its case, even if its words have others."""
         own = {self._renamed.name_of(name): name for name in self.start.names}
         return [(own.get(speaker, speaker), self._renamed.put_back(text)) for speaker, text in self.dialogue]
 
@@ -235,14 +224,8 @@ class MeasuredTrial:
         return names_in_words(self.start.names, Parameters.model_validate(self.run.parameters))
 
 
-def _is_against(line: Prompted | None, items: tuple[str, ...]) -> float | None:
-    if line is None or not items:
-        return None
-    return float(contradicts_facts(line.text, Situation(line.speaker, [line.speaker], known={line.speaker: items})))
-
-
 def _left(record: TurnRecord, prompt: Prompt | None) -> dict[str, float]:
-    """Return the share of each block in the removable items that are left; empty where none is."""
+    """Return the share of each block in the removable items that are left; empty if none is."""
     removed = set(record.removed)
     left = [unit.block for unit in (prompt.units if prompt else ()) if unit.removable and unit.id not in removed]
     return {initial: left.count(block) / len(left) for initial, block in BLOCK_INITIALS.items()} if left else {}

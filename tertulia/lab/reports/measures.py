@@ -1,8 +1,8 @@
 """The figures of an experiment: every metric of its report in every setting, by case, with each trial left out once.
 
-1. Settings are compared on the same trials: what one of them lacks, all are taken without (`common_trials`).
+1. Settings are compared on the same trials: trials that one of them lacks are left out of all (`common_trials`).
 2. A metric at an utterance index (`dist3@2`, from 0) is taken of these utterances alone; of a person (`spoken:Eva`), of
-   what they did.
+   their behaviour.
 3. Dist-N at equal length is for as many n-grams as every setting of a case has with any one trial left out.
 
 Source: APP §2 (figures of a case over its trials), App. D (by index; exclusiveness), §3.2, §4.2 (removal, revision).
@@ -38,7 +38,7 @@ _EMBEDDED = ("sim", "sim_untruncated", "vendi", "vendi_untruncated")
 
 
 class Measuring:
-    """Takes the figures of an experiment; what was read once is kept while it lives."""
+    """Takes the figures of an experiment; each trial is read once, and kept while this lives."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Measuring:
         Args:
             embedder: Embeds dialogues; with `None`, nothing that needs it is measured.
             each_run: Whether every run is a case, as there is one scenario only.
-            known: By run, trials that were measured before, and what was read of them; finished runs do not change.
+            known: By run, trials that were measured before, with their readings; finished runs do not change.
         """
         # Trials of a case begin with the same prompts, whatever their settings: each is read once.
         read_prompt = lru_cache(maxsize=_PROMPTS_KEPT)(store.prompt)
@@ -75,7 +75,7 @@ class Measuring:
         return [trial for cases in self.trials.values() for trials in cases.values() for trial in trials.values()]
 
     def truncated(self) -> int:
-        """Return how many dialogues are longer than the embedder reads; 0 where nothing is embedded."""
+        """Return how many dialogues are longer than the embedder reads; 0 if nothing is embedded."""
         if self._embedder is None:
             return 0
         texts = [trial.text() for trial in self.all]
@@ -135,7 +135,7 @@ class Measuring:
             return partial(_of_person, name, person)
         return _FIGURES.get(name)
 
-    # --- what needs an embedder -------------------------------------------------------------------------------------
+    # --- figures of an embedder -------------------------------------------------------------------------------------
 
     def _embed(self, at: int | None, is_whole: bool) -> None:
         if self._embedder is not None:
@@ -154,7 +154,7 @@ class Measuring:
         return take(embed([trial.text(at) for trial in trials]))
 
     def exclusiveness(self, a: str, b: str, groups: int | None, metrics: Iterable[str]) -> dict[str, Sample]:
-        """Return how exclusive what is said in setting B is against setting A, by metric. Source: APP App. D, Table 6.
+        """Return how exclusive the lines of setting B are against setting A, by metric. Source: APP App. D, Table 6.
 
         Args:
             groups: Into how many the trials are split in their order; A's group i is compared with B's group i + 1, and
@@ -277,7 +277,7 @@ def _repeated_lines(trials: Sequence[MeasuredTrial], at: int | None) -> float | 
     return mean(equals_earlier(trial.dialogue)[at] for trial in trials) if at else None
 
 
-# --- figures of what is taken from elsewhere --------------------------------------------------------------------------
+# --- figures that are taken from elsewhere --------------------------------------------------------------------------
 
 
 def _trigrams_within(trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
@@ -297,11 +297,6 @@ def _trigrams_between(trials: Sequence[MeasuredTrial], at: int | None) -> float 
 
 def _recited_lines(trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
     return mean(recited for trial in trials for recited in trial.recited[_at(at)])
-
-
-def _against(field: str, trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
-    """Return the share of utterances that are against a detail of the items that were kept, or removed, by rules."""
-    return mean(is_against for trial in trials for is_against in trial.against[field][_at(at)])
 
 
 def _at(at: int | None) -> slice:
@@ -372,8 +367,6 @@ _FIGURES: Mapping[str, Figure] = {
     "trigrams_within": _trigrams_within,
     "trigrams_between": _trigrams_between,
     "recited_lines": _recited_lines,
-    "against_kept": partial(_against, "kept"),
-    "against_removed": partial(_against, "removed"),
     "duplicate_rate": _duplicates,
     **{f"removed_{field}": partial(_of_removal, field) for field in ("items", "words", "attention")},
     **{f"left_{initial}": partial(_left, initial) for initial in "bmpe"},

@@ -1,4 +1,4 @@
-"""Why a report has no figure of a metric: what measures it is not there, or the conversations do not have it."""
+"""Why a report has no figure of a metric: its measurer is not there, or the conversations do not have it."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from tertulia.lab.reports.paper_files import base_of
 from tertulia.lab.reports.papers import metric_named
 from tertulia.lab.reports.report import Findings
 
-#: Of metrics that some conversations have and others don't, what those lack that have none, by beginnings of names.
+#: Of metrics that some conversations have and others don't, the lacking part, by beginnings of names.
 _LACKING = {
     ("sim", "vendi"): "as no case has two dialogues to compare, or nothing embeds them",
     ("max_sim", "excl"): "as no settings are put beside each other here",

@@ -1,4 +1,4 @@
-"""What is found of a published ordering by itself: its sums, and the chance of them if there were nothing.
+"""The test of a published ordering by itself: its sums, and the chance of them if there were nothing.
 
 An ordering says that a sum of figures is above 0, or each of several. Of one with several parts the chance is that of
 the part that is least sure (intersection–union), and against it that of any (Bonferroni).
@@ -16,21 +16,21 @@ from tertulia.state.text import counted
 #: The chance of a wrong verdict in a family of orderings.
 ALPHA = 1 - CONFIDENCE
 
-#: What was measured: by setting and metric, the figures of the cases.
+#: The measurements: by setting and metric, the figures of the cases.
 Figures = Mapping[str, Mapping[str, Sample]]
 
 
 @dataclass(frozen=True)
 class OrderingTest:
-    """What is found of an ordering by itself.
+    """The test of an ordering by itself.
 
     Attributes:
         shown: The sum that is said to be above 0; of several, the lowest.
         parts: The sums that must all be above 0.
-        p_above, p_below: The chance of what was found if there is no sum above 0, or none below.
+        p_above, p_below: The chance of the sums if there is no sum above 0, or none below.
         missing: Why nothing is found.
-        ceiling: Why an effect that counts could not show; empty where it could.
-        p_within: The chance of what was found if the sum is as large as its limit (`limit_of`).
+        ceiling: Why an effect that counts could not show; empty if it could.
+        p_within: The chance of the finding if the sum is as large as its limit (`limit_of`).
     """
 
     shown: Contrast | None = None
@@ -44,19 +44,19 @@ class OrderingTest:
 
     @property
     def p(self) -> float | None:
-        """The chance of what was found, on either side, if there were nothing."""
+        """The chance of the finding, on either side, if there were nothing."""
         if self.p_above is None or self.p_below is None:
             return None
         return min(1.0, 2 * min(self.p_above, self.p_below))
 
     @property
     def is_above(self) -> bool:
-        """Whether what was found is on the side that the ordering says."""
+        """Whether the finding is on the side that the ordering says."""
         return self.p_above is not None and self.p_below is not None and self.p_above < self.p_below
 
 
 def tested(ordering: Ordering, figures: Figures, times: Mapping[str, float]) -> OrderingTest:
-    """Return what is found of an ordering, before anything is known of the others."""
+    """Return the test of an ordering, before anything is known of the others."""
     if absent := _absent(ordering, figures):
         return OrderingTest(missing=f"not measured: {', '.join(absent)}")
     if isinstance(ordering.claim, OverTime) and not times:
@@ -87,7 +87,7 @@ def tested(ordering: Ordering, figures: Figures, times: Mapping[str, float]) -> 
 
 
 def _p_within(ordering: Ordering, parts: Sequence[Contrast]) -> float | None:
-    """Return the chance of what was found if every sum reaches the limit; `None` where there is none."""
+    """Return the chance of the finding if every sum reaches the limit; `None` if there is none."""
     limit = limit_of(ordering)
     chances = [None if limit is None else part.p_below(limit) for part in parts]
     known = [p for p in chances if p is not None]
@@ -95,7 +95,7 @@ def _p_within(ordering: Ordering, parts: Sequence[Contrast]) -> float | None:
 
 
 def limit_of(ordering: Ordering) -> float | None:
-    """Return below what an effect is bounded: the published size, or the least that anybody would care for if larger.
+    """Return the bound of an effect: the published size, or the least that anybody would care for if larger.
 
     `None` for claims on time, and on several metrics at once, which have no common unit.
     """
@@ -110,7 +110,7 @@ def limit_of(ordering: Ordering) -> float | None:
 
 
 def _ceiling(ordering: Ordering, figures: Figures) -> str:
-    """Say that a metric has no room for an effect that would count; empty where it has, or that can't be told."""
+    """Say that a metric has no room for an effect that would count; empty if it has, or that can't be told."""
     claim, limit = ordering.claim, limit_of(ordering)
     if not isinstance(claim, WeightedSum) or limit is None or claim.constant:
         return ""
@@ -135,7 +135,7 @@ def metrics_of(ordering: Ordering) -> set[str]:
 def _found(
     claim: WeightedSum | Rising | Efficient | OverTime, figures: Figures, times: Mapping[str, float]
 ) -> tuple[Contrast, str]:
-    """Return what a claim says is above 0, and a note on it."""
+    """Return the sum that a claim says is above 0, and a note on it."""
     if isinstance(claim, WeightedSum):
         return _sum(claim, figures), ""
     if isinstance(claim, Rising):
@@ -157,7 +157,7 @@ def _sum(claim: WeightedSum, figures: Figures) -> Contrast:
 
 
 def _signed(found: Contrast, falls: bool) -> Contrast:
-    """Return what was found with its sign turned where a fall is what was said."""
+    """Return the finding, with its sign turned if the ordering says a fall."""
     if not falls:
         return found
     return found.model_copy(

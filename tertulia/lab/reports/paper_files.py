@@ -1,4 +1,4 @@
-"""The files of `tertulia/lab/papers/`, and what they say in short written out.
+"""The files of `tertulia/lab/papers/`, and their short forms written out.
 
 A file has the fields of `papers.Report`, and these in the place of some:
 
@@ -9,7 +9,7 @@ A file has the fields of `papers.Report`, and these in the place of some:
 * `published`: rows of figures under `columns`; `each`: metrics that there is one of for each person or trait, with the
   published figures of a setting;
 * `pairs`: two settings whose published figures differ, an ordering for every metric;
-* `orderings`: with one of the claims in `_CLAIMS`, whose functions say what each is given.
+* `orderings`: with one of the claims in `_CLAIMS`, whose functions name the arguments of each.
 
 Orderings that need a setting which only the full size has are left out of the quick one, and named in `full_only`.
 """
@@ -57,7 +57,7 @@ def base_of(metric: str) -> str:
 
 
 def title_of(metric: str) -> str:
-    """Return what a metric is called in headings."""
+    """Return the name of a metric in headings."""
     title: str = document("metrics")[base_of(metric)]["title"]
     if "@" in metric:
         return f"{title} at index {metric.partition('@')[2]}"
@@ -183,7 +183,7 @@ def _above(given: Document, curves: Document) -> dict[str, Any]:
 
 
 def _every(given: Sequence[Document], curves: Document) -> dict[str, Any]:
-    """A list of what `above` takes."""
+    """A list of values as `above` takes them."""
     return {"kind": "every_sum", "sums": [_above(part, curves) for part in given]}
 
 
@@ -193,7 +193,7 @@ def _highest(given: Document, curves: Document) -> dict[str, Any]:
 
 
 def _lowest(given: Document, curves: Document) -> dict[str, Any]:
-    """What `highest` takes."""
+    """A value as `highest` takes it."""
     return _extreme(given, curves, -1)
 
 
@@ -251,14 +251,14 @@ def _every_above(given: Document, curves: Document) -> dict[str, Any]:
 
 
 def _rises(given: Document, curves: Document) -> dict[str, Any]:
-    """`{metric, curve}`, where wanted on the part of the curve `from` a position `to` another."""
+    """`{metric, curve}`, if wanted on the part of the curve `from` a position `to` another."""
     low, high = given.get("from", float("-inf")), given.get("to", float("inf"))
     points = [point for point in curves[given["curve"]]["points"] if low <= point[0] <= high]
     return {"kind": "rising", "metric": given["metric"], "curve": {"points": points}}
 
 
 def _falls(given: Document, curves: Document) -> dict[str, Any]:
-    """What `rises` takes."""
+    """A value as `rises` takes it."""
     return _rises(given, curves) | {"falls": True}
 
 
@@ -287,7 +287,7 @@ def _terms(given: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
     return [{"setting": setting, "metric": metric, "weight": weight} for setting, metric, weight in given]
 
 
-#: What an ordering of a file may claim, by its key.
+#: The possible claims of an ordering in a file, by key.
 _CLAIMS: Mapping[str, Callable[[Any, Document], dict[str, Any]]] = {
     "above": _above,
     "every": _every,

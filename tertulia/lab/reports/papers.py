@@ -1,12 +1,12 @@
-"""The experiments of the papers as data: settings of this program, published figures, and what the papers say of them.
+"""The experiments of the papers as data: settings of this program, published figures, and statements on them.
 
-A report is a table or a figure of a paper, or a question of ours beside it. Its file in `lab/papers/` has what it asks,
-the settings as parameters, the published figures of each, what was published about their order, and two sizes: `quick`
-for a small model on a processor, `full` as in the paper. What a file says in short (pairs, grids) is written out here.
+A report is a table or a figure of a paper, or a question of ours beside it. Its file in `lab/papers/` has its question,
+the settings as parameters, the published figures of each, the published orderings, and two sizes: `quick` for a small
+model on a processor, `full` as in the paper. Short forms in a file (pairs, grids) are written out here.
 
 Lines are drawn alike in all settings of a report (`decoding: plain`): one draft at the paper's temperature, nothing
-amplified or banned. What a model sets by itself (of the embedded one drafts, and bans) would else be part of what is
-compared. `plain` is the report about what the model's own settings change.
+amplified or banned. A model's own settings (the embedded one's drafts and bans) would else be part of the comparison.
+`plain` is the report about the effect of the model's own settings.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ REPORTS = (
     *("chatagents", "people", "arms", "ways", "scorers", "strength", "plain"),
 )
 
-#: The cases where none are given: the conversations of the shipped town, in the order of their times.
+#: The cases if none are given: the conversations of the shipped town, in the order of their times.
 CASES = tuple(f"tidewell:{number}" for number in range(8))
 
 
@@ -89,7 +89,7 @@ class Rising(Record):
 
 
 class Efficient(Record):
-    """A curve of one metric over another lies above a second curve, where both reach; either may be a single point."""
+    """A curve of one metric over another lies above a second, as far as both reach; either may be one point."""
 
     kind: Literal["efficient"] = "efficient"
     position: str = Field(description="the metric that is the position")
@@ -110,7 +110,7 @@ Claim = Annotated[WeightedSum | EverySum | Rising | Efficient | OverTime, Field(
 
 
 class Ordering(Record):
-    """What a paper says about the order of its figures, as something that these conversations can bear out or not."""
+    """A paper's statement about the order of its figures, for these conversations to bear out or not."""
 
     id: str
     text: str
@@ -121,7 +121,7 @@ class Ordering(Record):
 
 
 class Unmeasured(Record):
-    """What is published, and can't be measured by a report."""
+    """A published figure that no report can measure."""
 
     text: str
     why: str

@@ -1,4 +1,4 @@
-"""Where a report comes from: the command, what is installed, the machine, and what its runs took."""
+"""The origin of a report: the command, the installed packages, the machine, and the cost of its runs."""
 
 import os
 import platform
@@ -43,10 +43,10 @@ class Provenance:
     """The origin of a page, besides the experiment.
 
     Attributes:
-        embedder, reader: What measures similarity and fluency; `None` where nothing does.
-        device: Where models run, such as `cpu, float32`; `None` where none was loaded.
+        embedder, reader: The models that measure similarity and fluency; `None` if none does.
+        device: That of the models, such as `cpu, float32`; `None` if none was loaded.
         new: Conversations that this command ran.
-        wall_s, cpu_s: The time of that; `None` where it ran none.
+        wall_s, cpu_s: The time of that; `None` if it ran none.
     """
 
     commands: tuple[str, ...]
@@ -78,7 +78,7 @@ def total_cost(costs: Iterable[SettingCost]) -> SettingCost:
 def provenance_of(
     experiment: Experiment, command: str, embedder: str, reader: str | None, spent: Spent | None
 ) -> Provenance:
-    """Return the provenance of a report that a command makes of an experiment, and what it spent on running it."""
+    """Return the provenance of a report that a command makes of an experiment, and its spending on running it."""
     from tertulia.runs.access.installation import device_and_precision
 
     is_elsewhere = experiment.model == REHEARSAL or is_chat_name(experiment.model)
@@ -87,7 +87,7 @@ def provenance_of(
 
 
 def cost_by_setting(store: Store, runs: Iterable[TrialRun]) -> dict[str, SettingCost]:
-    """Return what the conversations of each setting took, from the journal of their calls."""
+    """Return the cost of each setting's conversations, from the journal of their calls."""
     costs: dict[str, SettingCost] = {}
     for found in runs:
         spent = SettingCost(1, len(found.dialogue), total(cost_by(store.calls(found.run.run), lambda _: ()).values()))
@@ -98,7 +98,7 @@ def cost_by_setting(store: Store, runs: Iterable[TrialRun]) -> dict[str, Setting
 def computed_on(store: Store, runs: Iterable[TrialRun]) -> Mapping[str, int]:
     """Return on which platforms the conversations were computed, in words, each with their number, most first.
 
-    One that went on elsewhere counts for each; what was not recorded, or was computed by a server, for none.
+    One that went on elsewhere counts for each; calls that were not recorded, or computed by a server, for none.
     """
     found = Counter(
         phrase
@@ -109,7 +109,7 @@ def computed_on(store: Store, runs: Iterable[TrialRun]) -> Mapping[str, int]:
 
 
 def time_span(results: Results) -> tuple[datetime, datetime] | None:
-    """Return when the first and the last of the finished runs began; `None` where there are none."""
+    """Return when the first and the last of the finished runs began; `None` if there are none."""
     times = [found.run.created for found in results.runs]
     return (min(times), max(times)) if times else None
 

@@ -26,10 +26,10 @@ from tertulia.metrics.statistics import CaseMean, Contrast, case_mean, paired_di
 from tertulia.state.errors import UsageError, nearest_hint
 from tertulia.state.store import Store
 
-#: What a name of a file or a folder does not have.
+#: Characters that a name of a file or a folder does not have.
 _NOT_IN_FILE_NAMES = re.compile(r"[^\w.-]+")
 
-#: What is compared of settings that no paper has.
+#: Metrics that are compared of settings that no paper has.
 METRICS = (
     *("sim", "sim_untruncated", "dist1", "dist2", "dist3", "dist3_equal", "without_sense", "repeated_lines"),
     *("vendi", "len", "duplicate_rate"),
@@ -49,10 +49,10 @@ class Findings:
         longest: Utterances of the longest dialogue.
         truncated: Dialogues longer than the embedder reads.
         skipped: Metrics that were not measured, and why.
-        control: The figures of a stand-in without weights in the same conversations; `None` where there were none.
-        plan: What was planned before the first trial, as YAML; empty where nothing was.
-        departures: What of it was not planned then.
-        platforms: On what the conversations were computed, in words, each with their number.
+        control: The figures of a stand-in without weights in the same conversations; `None` if there were none.
+        plan: The plan from before the first trial, as YAML; empty if there was none.
+        departures: Its parts that were not planned then.
+        platforms: The machines that computed the conversations, in words, each with their number.
     """
 
     report: Report
@@ -110,7 +110,7 @@ class Findings:
     def p_adjusted(self) -> Mapping[tuple[str, str], float]:
         """By setting and metric, p of the difference to the baseline among all that are shown (Holm 1979).
 
-        There is none where a report has orderings, which are what is tested then.
+        There is none if a report has orderings, which are tested then.
         """
         places = [] if self.report.orderings else [(row, metric) for metric in self.metrics for row in self.rows]
         found = {place: self.difference(*place) for place in places}
@@ -127,7 +127,7 @@ class Findings:
         return None if figure is None or baseline is None or setting == self.report.baseline else figure - baseline
 
     def outcome(self, setting: str, metric: str) -> Outcome | None:
-        """Return the verdict on the order of a setting and the baseline; `None` where nothing was published of it."""
+        """Return the verdict on the order of a setting and the baseline; `None` if nothing was published of it."""
         return self._outcomes.get((metric, frozenset((setting, self.report.baseline))))
 
     @cached_property

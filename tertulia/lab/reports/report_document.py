@@ -13,7 +13,7 @@ from tertulia.state.documents import SCHEMA_VERSION, Document
 
 
 def report_document(findings: Findings) -> Document:
-    """Return a report as JSON; what is not known is null."""
+    """Return a report as JSON; unknown figures are null."""
     results, experiment = findings.results, findings.results.experiment
     return {
         "schema_version": SCHEMA_VERSION,

@@ -1,4 +1,4 @@
-"""From the runs of an experiment to a report: what is measured with which model, and the page of it."""
+"""From the runs of an experiment to a report: the measuring, with its models, and the page."""
 
 import hashlib
 import json
@@ -42,19 +42,19 @@ from tertulia.storage.store import SqlStore
 #: The report that shows turns beside its figures.
 _WITH_TURNS = "fig6"
 
-#: What the model that spoke is asked about the lines.
+#: Metrics that need the model that spoke.
 NEXT_LINE = frozenset(("entropy", "divergence"))
 
-#: What the file ends with that has the plan.
+#: The end of the plan's file name.
 _PLAN = "plan.yaml"
 
-#: What is written in the place of a model's name where none is wanted.
+#: The word in the place of a model's name if none is wanted.
 NO_MODEL = "none"
 
 
 @dataclass(frozen=True)
 class Measurers:
-    """The models that measure, with their names, each opened where it is needed.
+    """The models that measure, with their names, each opened when it is needed.
 
     Similarity has the embedder, fluency the reader (`None`: it is not measured); the speaker is the model that spoke.
     """
@@ -99,7 +99,7 @@ def planned(
     model: str | None = None,
     cohort_size: int | None = None,
 ) -> Experiment:
-    """Return the experiment of a report, checked, under a name that follows from what can't be changed later.
+    """Return the experiment of a report, checked, under a name that follows from its unchangeable fields.
 
     More cases of its own, more settings and more trials belong to the same experiment; other rounds, another model,
     other seeds and cases that were given belong to another one.
@@ -120,7 +120,7 @@ def planned(
 
 
 def plan_of_report(report: Report, experiment: Experiment) -> str:
-    """Return what is planned of an experiment and its report, as YAML: what is tested, how, and what can be found."""
+    """Return the plan of an experiment and its report, as YAML: the tests, their methods, their power."""
     is_primary = [metrics_of(ordering) <= {*report.primary} for ordering in report.orderings]
     cases, sources = len(experiment.cases), len({source_of(case) for case in experiment.cases})
     power = {
@@ -150,7 +150,7 @@ def control_of(experiment: Experiment) -> Experiment | None:
 
 
 def control_results(store: SqlStore, report: Report, experiment: Experiment) -> Results | None:
-    """Return what a store has of the control of a report; `None` where it has nothing, or there is none to have."""
+    """Return the stored results of a report's control; `None` without any, or without a control."""
     control = control_of(experiment) if report.orderings else None
     return None if control is None or _stored(store, control.name) is None else read_results(store, control)
 
@@ -167,8 +167,8 @@ def make_report(
 ) -> tuple[Findings, Page]:
     """Return the findings of an experiment, and its page.
 
-    The log of a case is read where `may_read` says so: by default only that of the shipped town. The control has the
-    same conversations of a stand-in (`control_of`).
+    The log of a case is read if `may_read` says so: by default only that of the shipped town. The control has the same
+    conversations of a stand-in (`control_of`).
 
     Raises:
         TertuliaError: The embedder can't be opened.
@@ -211,13 +211,13 @@ def _runs_of(report: Report, results: Results) -> list[TrialRun]:
 
 
 def planned_before(store: SqlStore, experiment: Experiment) -> str:
-    """Return the plan that a store has of an experiment; empty where it has none."""
+    """Return the plan that a store has of an experiment; empty if it has none."""
     stored = _stored(store, experiment.name)
     return "" if stored is None else stored.plan
 
 
 def _stored(store: SqlStore, name: str) -> Experiment | None:
-    """Return the experiment of a name as a store has it; `None` where it has none."""
+    """Return the experiment of a name as a store has it; `None` if it has none."""
     with suppress(NotFoundError):
         return experiment_of(store.experiments.get(name))
     return None
@@ -236,7 +236,7 @@ def _page(store: SqlStore, findings: Findings, runs: Sequence[TrialRun], may_rea
 def _measure_by_models(
     store: SqlStore, report: Report, measuring: Measuring, measurers: Measurers, show: Show
 ) -> dict[str, str]:
-    """Measure what only models can, and return which metrics could not be measured, and why."""
+    """Measure the metrics that need models, and return which could not be measured, and why."""
     trials, metrics = measuring.all, report.metrics
     if not trials:
         return {}
@@ -265,7 +265,7 @@ def _measure_by_models(
 
 
 def _tried(metrics: Sequence[str], measure: Callable[[], None]) -> dict[str, str]:
-    """Return why metrics could not be measured; empty where they were."""
+    """Return why metrics could not be measured; empty if they were."""
     try:
         measure()
     except TertuliaError as error:

@@ -1,4 +1,4 @@
-"""The reports by name, with what the help says of each. Nothing is imported: the command line lists them."""
+"""The reports by name, with the help's line on each. Nothing is imported: the command line lists them."""
 
 #: The name that makes all reports.
 ALL = "all"
@@ -6,7 +6,7 @@ ALL = "all"
 #: Reports that read stored runs and run none.
 OF_RUNS = ("album", "population")
 
-#: What each report does: those of `papers.REPORTS` in that order, all of these, and those of stored runs.
+#: A line on each report: those of `papers.REPORTS` in that order, all of these, and those of stored runs.
 ABOUT = {
     "table2": "Remove whole blocks of the prompt: RMb to RMbmpe beside APP's Table 2.",
     "table3": "Vary λ, temperature, top-p and sequential generation: APP's Table 3.",

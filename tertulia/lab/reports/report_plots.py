@@ -6,10 +6,10 @@ from tertulia.lab.pages.page import Figure, Panel, Point, Series
 from tertulia.lab.reports.papers import Curve, Efficient, metric_named
 from tertulia.lab.reports.report import Findings
 
-#: What the published figures are called in a legend.
+#: The name of the published figures in a legend.
 _PAPER = "paper"
 
-#: What the lines at bars and points are.
+#: The meaning of the lines at bars and points.
 _INTERVALS = "with 95 % intervals"
 
 #: Parameters by the letters of the papers.
@@ -72,7 +72,7 @@ def _curves(findings: Findings, metric: str) -> Panel:
 
 
 def _x_title(findings: Findings) -> str:
-    """Return the parameter that all curves run along; empty where each has its own."""
+    """Return the parameter that all curves run along; empty if each has its own."""
     settings = findings.report.settings
     points = [point for curve in findings.report.curves.values() for point in curve.points]
     names = dict.fromkeys(name for _, setting in points for name in settings[setting])
@@ -86,7 +86,7 @@ def _published(findings: Findings, metric: str, curve: Curve) -> list[Point]:
 
 
 def _efficiencies(findings: Findings) -> Iterator[Figure]:
-    """Yield curves over another metric, where something was said of that; settings by themselves are points."""
+    """Yield curves over another metric, if something was said of that; settings by themselves are points."""
     claims = [v.ordering.claim for v in findings.verdicts if isinstance(v.ordering.claim, Efficient)]
     wanted = list(dict.fromkeys((claim.position, claim.metric) for claim in claims))
     on_curves = {setting for curve in findings.report.curves.values() for _, setting in curve.points}
@@ -142,7 +142,7 @@ def _bars(findings: Findings, metric: str, settings: Sequence[str]) -> Panel:
 
 
 def _people(findings: Findings) -> Iterator[Panel]:
-    """Yield what people did, a panel per metric and a bar per person."""
+    """Yield people's behaviour, a panel per metric and a bar per person."""
     by_metric: dict[str, list[str]] = {}
     for metric in findings.metrics:
         base, by, person = metric.partition(":")

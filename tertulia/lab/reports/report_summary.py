@@ -1,4 +1,4 @@
-"""All reports on one page: every verdict, and what everything took."""
+"""All reports on one page: every verdict, and the cost of everything."""
 
 from collections.abc import Sequence
 

@@ -166,7 +166,7 @@ def _sources_above(found: Contrast) -> int:
 
 
 def needed_phrase(needed: Needed | None) -> str | None:
-    """Return what would decide an ordering if its figure stayed as it is; `None` where that is not reckoned."""
+    """Return the number of cases that would decide an ordering with the same figure; `None` if that is not reckoned."""
     if needed is None:
         return None
     cases = "no number of cases in reach" if needed.cases is None else counted(needed.cases, "case")

@@ -1,4 +1,4 @@
-"""Whether what a paper says about the order of its figures is borne out by an experiment: tested, bounded, or open.
+"""Whether an experiment bears out a paper's order of its figures: tested, bounded, or open.
 
 An ordering says that a sum of figures is above 0 (a difference of two settings, as a rule). Each is tested by Student's
 t over cases, or over their sources (`metrics.inference`); of an ordering with several parts, such as the highest of six
@@ -6,10 +6,11 @@ settings, every part must be above 0. The orderings of a report on its primary o
 another; within a family p-values are adjusted (Holm), so that a family has a wrong verdict in one repetition of twenty.
 
 * *reproduced*, *not reproduced*: the sum is above 0, or below.
-* *bounded*: neither, and smaller than what was published, or than what anybody would care for if that is more.
+* *bounded*: neither, and smaller than the published effect, or than the least that anybody would care for if that is
+  more.
 * *no more than the control*: above 0, but a stand-in without weights, in the same conversations, has it too, and not
-  less. What follows from the arithmetic of a measure, or from copying words of a prompt, says nothing of a model.
-* *must hold*: it can't fail, whatever a model does, and is not counted among what was tested.
+  less. An effect of a measure's arithmetic, or of copying words of a prompt, says nothing of a model.
+* *must hold*: it can't fail, whatever a model does, and is not counted among the tests.
 * *undecided*: the rest; then it is said how many trials or cases would do.
 
 Nothing is drawn here, so that no verdict hangs on a seed.
@@ -41,9 +42,9 @@ class Verdict(Record):
     p_adjusted: float | None = None  # among those of its family
     is_primary: bool = False
     bound: float | None = None  # it is no larger than this, at 95 %
-    control: Contrast | None = None  # what the stand-in without weights has
-    needed: Needed | None = None  # what would decide, where it is undecided and can be reckoned
-    note: str = ""  # what is missing, or what else must be known
+    control: Contrast | None = None  # of the stand-in without weights
+    needed: Needed | None = None  # to decide, if it is undecided and that can be reckoned
+    note: str = ""  # the missing part, or a caution
 
 
 def verdicts(
@@ -59,7 +60,7 @@ def verdicts(
 
     Args:
         times: Of cases, in hours, for claims on simulated time.
-        control: The figures of a stand-in without weights in the same conversations; `None` where there were none.
+        control: The figures of a stand-in without weights in the same conversations; `None` if there were none.
         primary: The metrics of the primary outcome.
     """
     given = [*orderings]
@@ -150,13 +151,13 @@ def _exceeds(test: OrderingTest, control: OrderingTest) -> bool:
 
 
 def _needed(test: OrderingTest, adjusted: float | None) -> Needed | None:
-    """Return what would decide an ordering that is open, at the level that it has in its family."""
+    """Return the numbers that would decide an open ordering, at the level that it has in its family."""
     level = ALPHA if not test.p or not adjusted else ALPHA * test.p / adjusted
     return _most([trials_that_decide(part, 1 - level) for part in test.parts if part.p is None or part.p > level])
 
 
 def _most(needed: Sequence[Needed | None]) -> Needed | None:
-    """Return what decides all parts that are open; `None` where one of them can't be reckoned."""
+    """Return the numbers that decide all open parts; `None` if one of them can't be reckoned."""
     known = [part for part in needed if part is not None]
     if not known or len(known) < len(needed):
         return None

@@ -14,7 +14,7 @@ from tertulia.worlds.scenes import AlbumPerson, AlbumScene
 
 
 def album_lesson(scene: AlbumScene, call: str, generator: random.Random) -> Lesson:
-    """Return a call of an exchange, with what is planned, asked or answered."""
+    """Return a call of an exchange, with its plan, question or answer."""
     settings = {name: ALBUM_CHAT[name] for name in ("block_order", "removable_blocks")}
     people = {person.name: _villager(person, scene.album) for person in (scene.asker, scene.answerer)}
     name = scene.answerer.name if call == "answer" else scene.asker.name

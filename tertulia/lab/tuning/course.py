@@ -8,7 +8,7 @@ from tertulia.models.tuning.sequence import TrainingSequence
 from tertulia.state.language_model import Tokenizer
 from tertulia.state.randomness import keyed_generator
 
-#: Shares of the removable units that are removed where the held-out loss is measured.
+#: Shares of the removable units that are removed to measure the held-out loss.
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
@@ -17,7 +17,7 @@ class Course:
     """Lessons for a training, and those that are held out and only measure.
 
     Attributes:
-        seed: Of the order, and of what is removed.
+        seed: Of the order, and of the removals.
         batch: Lessons per step.
         longest: The most tokens of a sequence; the rest is not read.
     """
@@ -30,7 +30,7 @@ class Course:
     longest: int
 
     def sequences(self, tokenizer: Tokenizer) -> Callable[[int], list[TrainingSequence]]:
-        """Return what a trainer reads in a step: each epoch has every lesson once, in an order of its own."""
+        """Return the lessons of a step: each epoch has every lesson once, in an order of its own."""
 
         def of_step(step: int) -> list[TrainingSequence]:
             read = []

@@ -72,8 +72,8 @@ def turns_of(lines: Sequence[tuple[str, str]]) -> tuple[Turn, ...]:
 def dialogue_lesson(case: Case, lines: Sequence[tuple[str, str]], name: str, generator: random.Random) -> Lesson:
     """Return a whole dialogue as one person has it: all their lines are learned, except those that recite.
 
-    All memories of the person are in the prompt. The generator draws what a run draws: the order of memories, human
-    needs, the example.
+    All memories of the person are in the prompt. The generator draws as a run does: the order of memories, human needs,
+    the example.
     """
     parameters = Parameters()
     memories = list(case.participant(name).memories)
@@ -108,7 +108,7 @@ def spoken_units(prompt: Prompt) -> dict[str, str]:
 
 
 def unrecited(learned: dict[str, str], prompt: Prompt) -> dict[str, str]:
-    """Return what is learned of a prompt, without lines that recite its items: a model would learn to recite."""
+    """Return the learned lines of a prompt, without those that recite its items: a model would learn to recite."""
     texts = {unit.id: unit.text for unit in prompt.units}
     items = [unit.text for unit in prompt.units if unit.removable]
     return {
@@ -125,10 +125,10 @@ def _as_opened(prompt: Prompt, material: UtteranceMaterial, blocks: str, paramet
 
 
 def pair_lesson(scene: PairScene, generator: random.Random, contradicts: bool = False) -> Lesson:
-    """Return a dialogue of two lines, whose second agrees with what its speaker remembers, or contradicts it.
+    """Return a dialogue of two lines, whose second agrees with its speaker's memories, or contradicts it.
 
-    The one that contradicts is learned without the memory. So what makes it unlikely is the memory alone, and the judge
-    by likelihood finds it by that (`nodes/utterance/judge.py`).
+    The one that contradicts is learned without the memory. So the memory alone makes it unlikely, and the judge by
+    likelihood finds it by that (`nodes/utterance/judge.py`).
     """
     time = datetime(2024, 5, 14, 15)
     memories = list(scene.others) if contradicts else [scene.memory, *scene.others]

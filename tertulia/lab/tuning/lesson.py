@@ -18,12 +18,12 @@ from tertulia.state.records import Prompt
 
 @dataclass(frozen=True)
 class Lesson:
-    """A prompt with what is learned from it.
+    """A prompt with the texts that are learned from it.
 
     Attributes:
         source: The kind of call that it teaches: `dialogue`, `meeting`, `assess`, `plan` and so on.
-        learned: Of units in the prompt, what is learned: by unit id, the text before it in the unit that is given.
-        answer: What the model answers behind the prompt, if anything: the beginning that is given, and the rest.
+        learned: The units that are learned: by unit id, the given text before the learned rest.
+        answer: The model's answer behind the prompt, if any: the beginning that is given, and the rest.
     """
 
     source: str
@@ -57,8 +57,7 @@ class Dropout:
 def sequence_of(lesson: Lesson, removed: list[str], tokenizer: Tokenizer) -> TrainingSequence:
     """Return the tokens of a lesson without these units, and which of them are learned.
 
-    A text is learned with the end of its message, where it is in one; the sequence ends behind the last that is
-    learned.
+    A text is learned with the end of its message, if it is in one; the sequence ends behind the last that is learned.
     """
     prompt = remove_units(lesson.prompt, removed)
     if prompt.layout == "plain_text" and lesson.answer is not None:
@@ -85,14 +84,14 @@ def sequence_of(lesson: Lesson, removed: list[str], tokenizer: Tokenizer) -> Tra
 
 
 def end_of_message(prompt: Prompt, tokenizer: Tokenizer) -> list[int]:
-    """Return the token that ends an answer to a prompt, by the model's own markup; none where it has no markup."""
+    """Return the token that ends an answer to a prompt, by the model's own markup; none if it has no markup."""
     roles = tuple(role for role, _ in as_messages(prompt))
     behind = tokenizer.chat_markup((*roles, "assistant", "user"))[len(roles) + 1]
     return list(behind[:1])
 
 
 def answer_of(fields: dict[str, Any]) -> tuple[str, str]:
-    """Return an answer as JSON: the beginning that the grammar gives, and what is learned."""
+    """Return an answer as JSON: the beginning that the grammar gives, and the learned rest."""
     text = json.dumps(fields, ensure_ascii=False)
     first = next(iter(fields))
     opening = f"{{{json.dumps(first, ensure_ascii=False)}: "

@@ -1,4 +1,4 @@
-"""From meetings to lessons: what is said, with the mind from which it is said, and what people answer when asked."""
+"""From meetings to lessons: lines, with the mind from which each is said, and people's answers to questions."""
 
 import random
 from collections.abc import Iterator
@@ -21,12 +21,12 @@ from tertulia.state.parameters.parameters import GROUP_CHAT
 from tertulia.state.records import Persona
 from tertulia.worlds.scenes import MeetingPerson, MeetingScene, SceneMind
 
-#: The mechanisms that are chosen before somebody thinks: as many as that at most.
+#: The mechanisms that are chosen before a thought: as many as that at most.
 _CHOSEN = 2
 
 
 def meeting_lessons(scene: MeetingScene, generator: random.Random) -> Iterator[Lesson]:
-    """Yield what is said, with the mind from which it is said, and a question about each mind; and each plan."""
+    """Yield each line, with the mind from which it is said, and a question about each mind; and each plan."""
     meeting = _meeting_of(scene)
     people = {person.name: person for person in scene.people}
     thinking = ["assess", "chosen", "recall", "topics", "progress", "willingness"]
@@ -82,7 +82,7 @@ def _question(
     name: str,
     generator: random.Random,
 ) -> Lesson:
-    """Return a question that somebody is asked in a round, and how they answer it."""
+    """Return a question to a person in a round, and their answer."""
     before = next((m for m in reversed(scene.minds) if m.agent == mind.agent and m.after < mind.after), None)
     situation = AgentSituation(
         meeting=meeting,
@@ -150,7 +150,7 @@ def _asked(
 
 
 def _findings(person: MeetingPerson, mind: SceneMind, generator: random.Random) -> list[str]:
-    """Return what mechanisms may have found before a thought: memories, the topic, the next step; maybe nothing."""
+    """Return possible findings of mechanisms before a thought: memories, the topic, the next step; maybe nothing."""
     fill = template("cognition", DEFAULT).fill
     found = generator.sample(person.memories, min(len(person.memories), generator.choice([0, 2, 3])))
     if generator.random() < 0.4:
@@ -163,7 +163,7 @@ def _findings(person: MeetingPerson, mind: SceneMind, generator: random.Random) 
 def _said(
     meeting: Meeting, scene: MeetingScene, person: MeetingPerson, mind: SceneMind, generator: random.Random
 ) -> Lesson:
-    """Return the prompt from which somebody speaks, with their thought; this line is learned."""
+    """Return the prompt from which a person speaks, with their thought; this line is learned."""
     settings = {name: GROUP_CHAT[name] for name in ("block_order", "removable_blocks")}
     parameters = Parameters(**settings)
     attendee = meeting.participant(person.name)

@@ -1,8 +1,8 @@
-"""From stored runs, and scenarios with lines, to lessons: what was said there is what a model learns to say.
+"""From stored runs, and scenarios with lines, to lessons: a model learns to say the lines spoken there.
 
 A dialogue of two is assembled anew in the layout of small models, with the memories that its prompts showed, so that a
-large model's runs teach a small one. Meetings and albums are taught from their prompts as they stand, where these have
-that layout.
+large model's runs teach a small one. Meetings and albums are taught from their prompts as they are, if these have that
+layout.
 """
 
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ def lessons_of_file(path: Path) -> list[Lesson]:
 
 
 def _as_shown(store: Store, case: Case, name: str, records: Sequence[TurnRecord]) -> Case:
-    """Return a case in which somebody remembers what their prompts showed most often, and nothing else."""
+    """Return a case in which a person remembers only the items that their prompts showed most often."""
     counts: dict[str, int] = {}
     for record in records:
         if record.turn.speaker == name and record.prompt is not None:
@@ -77,7 +77,7 @@ def _as_shown(store: Store, case: Case, name: str, records: Sequence[TurnRecord]
 
 
 def _as_stored(store: Store, run: RunRecord, record: TurnRecord, part: str) -> Lesson | None:
-    """Return a stored prompt with what was said to it; `None` where there is none, or in another layout."""
+    """Return a stored prompt with the line said to it; `None` without one, or in another layout."""
     outcome = store.parts(run.run, record.turn.turn).get(part) if part else record
     if outcome is None or outcome.prompt is None:
         return None

@@ -1,4 +1,4 @@
-"""From scenes to lessons: the product's own prompts, with what the scene's people say, think, ask and answer."""
+"""From scenes to lessons: the product's own prompts, with the lines, thoughts, questions and answers of people."""
 
 from tertulia.lab.tuning.album_lessons import album_lesson
 from tertulia.lab.tuning.dialogue_lessons import case_of, dialogue_lesson, pair_lesson

@@ -1,7 +1,7 @@
-"""Teaching a local model: sources to lessons, lessons to adapters, and how much was learned on what was held out.
+"""Teaching a local model: sources to lessons, lessons to adapters, and how much was learned, on held-out lessons.
 
-The same command goes on after a kill: the training notes what it is made from (`_key`), and a checkpoint of the same is
-gone on from, to the digit. Of another it is not: it begins anew.
+The same command goes on after a kill: the training notes its sources (`_key`), and goes on from a checkpoint of the
+same ones, to the digit. With other sources it begins anew.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ from tertulia.worlds.scenes import read_scenes
 if TYPE_CHECKING:
     from tertulia.models.tuning.trainer import Progress, Trainer
 
-#: Where a training keeps its checkpoints, in the folder of its adapters.
+#: The place of a training's checkpoints, in the folder of its adapters.
 _TRAINING = ".training"
 
 #: Held-out lessons that measure, at most: each is read at five shares, before and after.
@@ -43,7 +43,7 @@ _MEASURED = 60
 
 @dataclass(frozen=True)
 class TuningPlan:
-    """What is taught to which model, and how.
+    """The lessons for a model, and the settings of its training.
 
     Attributes:
         base: The model: `smollm2:plain`, a folder, or a hub id; adapters that it has are trained further.
@@ -77,7 +77,7 @@ class Taught:
 
 
 def adapters_folder(name: str | None, folder: Path | None, cache: Path) -> Path:
-    """Return where adapters are written: under a name in the cache, or to a folder.
+    """Return the folder of adapters: under a name in the cache, or the one given.
 
     Raises:
         UsageError: Neither is given, or both are, or the name can't be one.
@@ -92,7 +92,7 @@ def adapters_folder(name: str | None, folder: Path | None, cache: Path) -> Path:
 
 
 def lessons_of_sources(sources: Sequence[Path], runs: str | None, store: StoreAddress | None) -> list[list[Lesson]]:
-    """Return the lessons of scenes, of scenario files with lines, and of stored runs, by what they are from.
+    """Return the lessons of scenes, of scenario files with lines, and of stored runs, by their source.
 
     The ids of runs are separated by commas; `all` means the finished ones.
 
@@ -214,7 +214,7 @@ class _Measure:
     key: dict[str, Any]
 
     def before(self) -> dict[float, float]:
-        """Return what it was before the first step."""
+        """Return the loss before the first step."""
         wanted = json.loads(json.dumps(self.key))
         try:
             known = json.loads(self.file.read_text(encoding="utf-8"))
@@ -228,7 +228,7 @@ class _Measure:
         return losses
 
     def losses(self) -> dict[float, float]:
-        """Return the loss now; none where nothing is held out."""
+        """Return the loss now; none if nothing is held out."""
         if not self.course.held_out:
             return {}
         return {

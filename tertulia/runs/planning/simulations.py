@@ -63,8 +63,7 @@ def plan_simulation(
         town: A shipped town, or `ga:FOLDER`.
         settings: Parameters of every conversation, by name.
         removal_factor: λ of every conversation, over that of the settings.
-        encounters_per_day: How many encounters are drawn for a day, with none by people's goals unless that is set;
-            `None` for the default.
+        encounters_per_day: How many encounters are drawn for a day; `None` for the default.
         from_log: Whether people meet when the town's log says so.
 
     Raises:
@@ -77,8 +76,7 @@ def plan_simulation(
         raise UsageError("--from-log has the encounters of the log; leave out --encounters-per-day")
     opened = open_town(town, from_log)
     language = language_of(memory.text for memories in opened.memories.values() for memory in memories)
-    by_goals = {} if encounters_per_day is None else {"goals": False}  # who names a number gets as many
-    given = {"language": language, **by_goals, **settings}
+    given = {"language": language, **settings}
     parameters = Parameters().with_settings(given, removal_factor=removal_factor)
     if parameters.seat is not None:
         problem = ": nobody is asked while days pass; fork a conversation and sit there"

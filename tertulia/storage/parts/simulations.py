@@ -11,7 +11,7 @@ from typing_extensions import override
 from tertulia.state.agreements import Entries, Entry
 from tertulia.state.errors import NotFoundError, StorageError, nearest_hint
 from tertulia.state.records import Appointment, Record, Remembered, RunStatus, Stream
-from tertulia.state.town import AGREED, FORMED, KEPT, SEEN, SOUGHT, Encounter, Errand, Simulation, Town, TownStore
+from tertulia.state.town import AGREED, FORMED, KEPT, SEEN, Encounter, Simulation, Town, TownStore
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.ids import LISTED, resolve_id
 from tertulia.storage.parts.cognition import check_turns
@@ -114,16 +114,13 @@ class Simulations(Streams, TownStore):
     def save_encounter(self, simulation: str, encounter: Encounter) -> None:
         row = {
             "simulation": simulation,
-            **encounter.model_dump(exclude={"time", "activities", "appointment", "errand"}),
+            **encounter.model_dump(exclude={"time", "activities", "appointment"}),
             "time": encounter.time.isoformat(),
             "activities": json_text(encounter.activities),
         }
         with self.file.transaction():
-            if Table(self.file, "encounters").insert_new(row):
-                if encounter.appointment is not None:
-                    self._save_step(encounter.run, 0, KEPT, encounter.appointment)
-                if encounter.errand is not None:
-                    self._save_step(encounter.run, 0, SOUGHT, encounter.errand)
+            if Table(self.file, "encounters").insert_new(row) and encounter.appointment is not None:
+                self._save_step(encounter.run, 0, KEPT, encounter.appointment)
 
     @override
     def save_agreed(self, run: str, round: int, entries: Entries) -> None:
@@ -188,16 +185,14 @@ class Simulations(Streams, TownStore):
     def _read_encounters(self, which: str, *values: Value) -> list[Encounter]:
         rows = Table(self.file, "encounters").select(which, *values)
         with record_faults(self.path):
-            kept, sought = self._steps_before(rows, KEPT), self._steps_before(rows, SOUGHT)
+            kept = self._steps_before(rows, KEPT)
             made = {run: Appointment.model_validate(record) for run, record in kept.items()}
-            errands = {run: Errand.model_validate(record) for run, record in sought.items()}
             return [
                 record_of(
                     Encounter,
                     row,
                     activities=tuple(parsed(row["activities"])),
                     appointment=made.get(row["run"]),
-                    errand=errands.get(row["run"]),
                 )
                 for row in rows
             ]

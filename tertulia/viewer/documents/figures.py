@@ -9,7 +9,6 @@ from tertulia.state.records import RunRecord, Turn
 from tertulia.storage.store import SqlStore
 from tertulia.views.measuring.dialogues import dialogue_of_run
 from tertulia.views.measuring.participation import participation_document, read_participation
-from tertulia.views.reading.agreements import agreements_document
 from tertulia.views.reading.exchanges import spoken_turns
 
 #: Utterances over which the running mean of lengths is taken.
@@ -39,7 +38,6 @@ def figures_page(store: SqlStore, run: str) -> Document:
         "window": WINDOW,
         "utterances": columns,
         "making": _by_turn(store, record, utterances),
-        "agreements": agreements_document(record, start, utterances),
         "participation": participation_document(record, read_participation(store, record, start)) if has_race else None,
     }
 

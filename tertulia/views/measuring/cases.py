@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tertulia.metrics.diversity import Dialogue
     from tertulia.nodes.shared.sense import Fault
     from tertulia.views.measuring.dialogue_formats import ExportedRun
-    from tertulia.views.reading.sense import FoundFaults
+    from tertulia.views.reading.sense import Faults
 
 #: What stored runs can be grouped by, besides any parameter.
 _RUN_FIELDS = ("scenario", "model", "seed")
@@ -47,19 +47,19 @@ class Cases:
     faults: "Mapping[str, Sequence[Sequence[tuple[Fault, ...]]]]" = field(default_factory=dict)
     logged: Mapping[str, Case] = field(default_factory=dict)
 
-    def found(self, store: Store | None) -> "dict[str, list[FoundFaults]]":
+    def found(self, store: Store | None) -> "dict[str, list[Faults]]":
         """Return what is wrong with the lines of each dialogue, by case: of stored runs where they were said."""
         return {case: [*self._found_in_files(case), *self._found_in_runs(case, store)] for case in self.dialogues}
 
-    def _found_in_files(self, case: str) -> "Iterator[FoundFaults]":
-        from tertulia.views.reading.sense import FoundFaults, found_in_lines
+    def _found_in_files(self, case: str) -> "Iterator[Faults]":
+        from tertulia.views.reading.sense import faults_in
 
         stored = len(self.runs.get(case, ()))
         from_files = self.dialogues[case][: len(self.dialogues[case]) - stored]  # those of stored runs stand behind
         for dialogue, exported in zip_longest(from_files, self.faults.get(case, ()), fillvalue=()):
-            yield FoundFaults(exported) if exported else found_in_lines(dialogue, self.logged.get(case))
+            yield exported or faults_in(dialogue)
 
-    def _found_in_runs(self, case: str, store: Store | None) -> "Iterator[FoundFaults]":
+    def _found_in_runs(self, case: str, store: Store | None) -> "Iterator[Faults]":
         from tertulia.views.reading.sense import found_in_run
 
         if store is not None:

@@ -8,7 +8,7 @@
    two says *not* where the other does not.
 3. *The partner's*: something that only the partner knows is nearer than all that the speaker knows, and than all that
    was said before; a question, or an utterance with *you*, may be about the partner.
-4. *Out of order*: `word_order`. *Senseless*: the rules of `reading.sense`, without prompts.
+4. *Out of order*: `word_order`. *Senseless*: the rules of `reading.sense`.
 
 Thresholds were chosen on half of the dialogues of docs/measuring.md. 2 to 4 know English alone.
 """
@@ -24,11 +24,11 @@ from tertulia.metrics.diversity import Dialogue
 from tertulia.metrics.repetition import equals_earlier
 from tertulia.metrics.to_the_point import LineCheck
 from tertulia.nodes.meeting.address import without_names
-from tertulia.nodes.shared.sense_stems import STOP, stem
-from tertulia.nodes.shared.situation import known_to
+from tertulia.nodes.shared.known import known_to
 from tertulia.state.language_model import Embedder
 from tertulia.state.records import Case
 from tertulia.state.words import words
+from tertulia.views.measuring.stems import STOP, stem
 from tertulia.views.measuring.word_order import english_order
 from tertulia.views.reading.sense import faults_in
 
@@ -73,7 +73,7 @@ def checks_of(dialogue: Dialogue, case: Case, embedder: Embedder) -> list[LineCh
     shared += _masked([text for text in (case.place, case.description) if text], case)
     texts = list(dict.fromkeys((*shared, *(text for of_person in own.values() for text in of_person))))
     vectors = _vectors(embedder, [*texts, *filter(None, masked)])
-    repeated, faults = equals_earlier(dialogue), faults_in(dialogue, case)
+    repeated, faults = equals_earlier(dialogue), faults_in(dialogue)
     found: list[LineCheck | None] = []
     for at, ((speaker, _), text) in enumerate(zip(dialogue, masked, strict=True)):
         if not text:

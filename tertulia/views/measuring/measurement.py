@@ -17,7 +17,7 @@ from tertulia.state.store import Store
 from tertulia.state.words import segmenter
 from tertulia.views.measuring.cases import Cases
 from tertulia.views.measuring.pruned_turns import inconsistency_of_runs, removal_of_runs
-from tertulia.views.reading.sense import SenseFigures, mean_sense, sense_of, unseen_in_words
+from tertulia.views.reading.sense import SenseFigures, mean_sense, sense_of
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,6 @@ class Measurement:
         diversity: Similarity, dist-N and length.
         variety: dist-N at equal length, Vendi score, repetition, and the number of truncated dialogues.
         sense: The shares of lines that make no sense where they are said.
-        unseen: Which faults could not be looked for, in a line; `None` if all could be.
         by_index: Diversity at each index; `None`: not asked for.
         exclusiveness: Against other dialogues of the case; `None`: there are none.
         fluency: Under a language model; `None`: there is none.
@@ -41,7 +40,6 @@ class Measurement:
     diversity: Mapping[str, DiversityFigures]
     variety: Mapping[str, VarietyFigures]
     sense: Mapping[str, SenseFigures]
-    unseen: str | None
     by_index: Mapping[str, Sequence[IndexFigures]] | None
     exclusiveness: Mapping[str, Exclusiveness] | None
     fluency: Mapping[str, FluencyFigures] | None
@@ -58,7 +56,7 @@ class Measurement:
         """Return the figures as JSON."""
         document = self._diversity_document()
         document["variety"] = _by_case(self.variety, mean_variety(self.variety.values()))
-        document["sense"] = {**_by_case(self.sense, mean_sense(self.sense.values())), "unseen": self.unseen}
+        document["sense"] = _by_case(self.sense, mean_sense(self.sense.values()))
         if self.by_index is not None:
             document["by_index"] = {
                 "cases": {case: [f.model_dump() for f in figures] for case, figures in self.by_index.items()},
@@ -122,7 +120,6 @@ async def measure_cases(
         diversity=metrics_of_cases(dialogues, embedder),
         variety=variety_of_cases(dialogues, embedder),
         sense={case: sense_of(of_case) for case, of_case in found.items()},
-        unseen=unseen_in_words(of_dialogue for of_case in found.values() for of_dialogue in of_case),
         by_index=by_index(dialogues, embedder) if with_index else None,
         exclusiveness=exclusive,
         fluency=await fluency_of_cases(dialogues, model) if model is not None else None,

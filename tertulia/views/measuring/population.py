@@ -15,7 +15,7 @@ from tertulia.metrics.personality import HIGHEST, LOWEST
 from tertulia.metrics.population import Lines
 from tertulia.metrics.recitation import recites
 from tertulia.nodes.meeting.address import without_names
-from tertulia.nodes.shared.situation import known_to
+from tertulia.nodes.shared.known import known_to
 from tertulia.prompts.renaming import names_in_words
 from tertulia.state.album import Villager
 from tertulia.state.cognition import Character

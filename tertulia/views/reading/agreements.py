@@ -1,19 +1,14 @@
-"""What people agreed on: in a meeting or a dialogue, and in the days of a town, with what became of it."""
+"""Agreements of the days of a town, and what became of them."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Literal
 
 from pydantic import Field
 
-from tertulia.nodes.agreements.agreed import agreements_in
 from tertulia.state.agreements import Agreement, Entry, Hindrance
-from tertulia.state.album import Population
-from tertulia.state.documents import Document
-from tertulia.state.meeting import Start
-from tertulia.state.parameters import Parameters
-from tertulia.state.records import Record, RunRecord, Turn
+from tertulia.state.records import Record
 from tertulia.state.text import counted
 from tertulia.state.town import Encounter, Simulation
 from tertulia.storage.store import SqlStore
@@ -34,18 +29,6 @@ class TownAgreement(Record):
     outcome: Outcome
     why: str | None = Field(None, description="why it was not kept")
     met: str | None = Field(None, description="the conversation in which it was kept")
-
-
-def agreements_of(run: RunRecord, start: Start, turns: Sequence[Turn]) -> tuple[Agreement, ...]:
-    """Return what those who take part in a run agreed on, read out of its turns; nothing of an album chat."""
-    if isinstance(start, Population):
-        return ()
-    return agreements_in(turns, start.time, Parameters.model_validate(run.parameters).language)
-
-
-def agreements_document(run: RunRecord, start: Start, turns: Sequence[Turn]) -> list[Document]:
-    """Return what those who take part in a run agreed on as JSON."""
-    return [agreement.model_dump(mode="json") for agreement in agreements_of(run, start, turns)]
 
 
 def town_agreements(store: SqlStore, simulation: Simulation) -> list[TownAgreement]:
@@ -116,7 +99,5 @@ def counts_in_words(agreements: Iterable[TownAgreement]) -> str:
 
 
 def mark_of(encounter: Encounter) -> str:
-    """Return what is said behind an encounter whose people had agreed on it, or of whom one sought the other."""
-    if encounter.errand is not None:
-        return f", sought by {encounter.errand.seeker} ({encounter.errand.what})"
+    """Return the words behind an encounter on which its people had agreed."""
     return ", as agreed" if encounter.appointment is not None else ""

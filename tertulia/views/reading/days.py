@@ -167,7 +167,7 @@ def _sense(store: SqlStore, runs: Sequence[str]) -> float | None:
     """Return the share of lines of these runs that make no sense where they are said; prompts are not read."""
     from tertulia.views.reading.sense import found_in_run, sense_of
 
-    return sense_of(found_in_run(store, store.run(run), with_prompts=False) for run in runs).without_sense
+    return sense_of(found_in_run(store, store.run(run)) for run in runs).without_sense
 
 
 def _shared_encounters(

@@ -11,7 +11,6 @@ from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord, order_of
 from tertulia.state.scored_layers import recorded_layers
 from tertulia.state.store import Store
-from tertulia.views.reading.agreements import agreements_document
 from tertulia.views.reading.bids import bid_document
 from tertulia.views.reading.exchanges import AgentTotals, Journey, RecordedExchange, read_exchanges
 from tertulia.views.reading.leaning import reasons
@@ -95,11 +94,10 @@ def start_document(start: Start) -> Document:
 
 
 def conversation_document(store: Store, run: RunRecord, start: Start) -> Document:
-    """Return a run with its turns, and what was agreed on in them."""
+    """Return a run with its turns."""
     return run_document(run, start) | {
         "turns": turn_rows(store, run, start),
         "platforms": platforms_document(store, run.run),
-        "agreements": agreements_document(run, start, store.turns(run.run)),
     }
 
 

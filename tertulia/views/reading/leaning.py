@@ -34,14 +34,14 @@ class Reason:
 def reasons(details: TurnDetails) -> list[Reason] | None:
     """Return the units that a line leaned on, those that count most first; `None` where that is not known.
 
-    An empty list says that it leaned on nothing in particular. What was measured counts instead of what was estimated;
-    of a thought that is all that counts, as its highest units are measured together.
+    An empty list says that it leaned on nothing in particular. Once units were measured (`show --check`), they alone
+    count: a check leaves the highest ones out, one at a time.
     """
     scores = details.record.line_scores
     if scores is None and not details.measured:
         return None
     units = details.nameable
-    if details.thinker is not None and details.measured:
+    if details.measured:
         units = [unit for unit in units if unit.id in details.measured]
     found = [_reason(details, unit, (scores or {}).get(unit.id)) for unit in units]
     kept = [reason for reason in found if reason is not None]

@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
-from safetensors.torch import load_file, save_file
 from support.adapters import save_adapters
 from support.commands import Cli
+from support.on_use import on_use
 from support.tiny import save_tiny
 
 from tertulia.models.local.adapters import WEIGHTS
+
+safetensors = on_use("safetensors.torch")
 
 NEIGHBOURS = str(Path(__file__).parents[3] / "benchmarks" / "campaigns" / "two_neighbours.yaml")
 SHORT = ("--rounds", "2", "--lambda", "0", "--set", "ending=off", "--set", "max_utterance_tokens=12")
@@ -26,8 +28,8 @@ def test_a_run_notes_base_and_adapters_and_a_fork_needs_the_same(cli: Cli, tmp_p
     assert noted["base_hash"] != noted["adapters_hash"]
     assert cli("fork", run, "--at", "2", "--json").code == 0
     assert cli("diff", run, "@last", "--exit-code").code == 0
-    matrices = load_file(folder / WEIGHTS)
-    save_file({name: tensor + 1 for name, tensor in matrices.items()}, folder / WEIGHTS)
+    matrices = safetensors.load_file(folder / WEIGHTS)
+    safetensors.save_file({name: tensor + 1 for name, tensor in matrices.items()}, folder / WEIGHTS)
     cli("fork", run, "--at", "2").complains(1, "was started with the adapters", "put them back")
     (folder / WEIGHTS).unlink()
     cli("fork", run, "--at", "2").complains(1, "holds no adapters")

@@ -17,6 +17,8 @@ from tertulia.state.store import Store
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.comparing import compare
 
+pytestmark = pytest.mark.full
+
 SETTINGS = {"agents": 4, "max_turns": 2, "removal_factor": 0.5, "judge": "off", "max_utterance_tokens": 12}
 
 

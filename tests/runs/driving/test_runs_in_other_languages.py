@@ -22,6 +22,8 @@ from tertulia.state.cognition import Assessment, Finding
 from tertulia.state.meeting import EMOTIONS
 from tertulia.storage.store import SqlStore
 
+pytestmark = pytest.mark.full
+
 
 class Spoken(NamedTuple):
     """What people of a language have in scenarios, and what the rehearsal says in it."""

@@ -18,6 +18,8 @@ from tertulia.runs.driving.events import Event, StepStarted
 from tertulia.runs.files.merging import merge_stores
 from tertulia.runs.planning.starting import RunPlan
 
+pytestmark = pytest.mark.full
+
 SHARDS, RUNS = 2, 8
 
 #: How many steps of which turn an interrupted run had begun.

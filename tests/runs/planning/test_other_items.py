@@ -9,7 +9,6 @@ from support.commands import Cli
 
 import tertulia
 from tertulia.lab.experiments.experiment import checked, experiment_with, read_experiment
-from tertulia.nodes.shared.situation import situation_among
 from tertulia.prompts.cut import whole_items
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.planning.other_items import under_names_of
@@ -99,16 +98,6 @@ def test_names_are_exchanged_where_the_other_case_speaks_of_those_here(tmp_path:
     assert [memory.text for memory in torvald.memories] == ["Torvald Rask saw Priya Nambiar in the rain."]
     assert [memory.text for memory in priya.memories] == ["Priya's key opens nothing.", "Ada Quill called."]
     assert (torvald.persona.age, priya.persona.home, case.place) == (40, "the attic", "the hostel kitchen")
-
-
-def test_sense_is_made_of_what_the_prompt_has() -> None:
-    start, other = resolve(HERE), resolve(OTHER)
-    assert isinstance(start, Case)
-    assert isinstance(other, Case)
-    stand_in = under_names_of(other, start)
-    varied = situation_among(start.model_copy(update={"items_from": stand_in}), start.names[0], 0.0, [], {})
-    assert varied == situation_among(stand_in, start.names[0], 0.0, [], {})
-    assert varied != situation_among(start, start.names[0], 0.0, [], {})
 
 
 def test_the_case_is_the_same_case_with_whosever_items() -> None:

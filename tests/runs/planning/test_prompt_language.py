@@ -203,6 +203,7 @@ def test_a_check_says_that_texts_are_in_another_language_than_prompts(cli: Cli) 
     assert cli("scenarios", "check", "s.yaml", "--set", "language=de", "--json").json["warnings"] == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("scenario", SHIPPED)
 def test_nothing_shipped_seems_to_be_in_another_language(cli: Cli, scenario: str) -> None:
     assert not any("seem to be" in text for text in cli("scenarios", "check", scenario, "--json").json["warnings"])
@@ -302,6 +303,7 @@ def test_a_chinese_meeting_notes_nothing(cli: Cli) -> None:
     assert "接下来对大家说什么？" in texts["task.text_1"]
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("without_cognition")
 def test_days_of_a_town_say_what_is_english_once(cli: Cli, tmp_path: Path) -> None:
     lines = [["玛丽亚", "早上好！"], ["克劳斯", "早上好，睡得好吗？"]]

@@ -129,7 +129,7 @@ def test_what_was_said_before_counts_once() -> None:
 
 
 def test_a_line_that_makes_no_sense_counts_nothing() -> None:
-    assert check("Mia Roth here, and isnâ it cold in the winter, my friend.").senseless
+    assert check(f"{REAL} Really.", before=[("Sam Field", REAL)]).senseless
 
 
 @pytest.mark.parametrize("case", [a_case(), a_case(None), a_case(None, False), a_case(memories=False)])

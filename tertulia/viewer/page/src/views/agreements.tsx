@@ -1,8 +1,8 @@
-/** What people agreed on: of a run, or of the days of a town with what became of it. */
+/** What people agreed on in the days of a town, with what became of it. */
 
 import { hrefOf } from "../router";
 
-export interface Agreement {
+export interface TownAgreement {
   /** `meet`: to be somewhere at a time; `task`: the doer does something. */
   readonly kind: "meet" | "task";
   readonly people: readonly [string, string];
@@ -12,9 +12,6 @@ export interface Agreement {
   readonly time: string | null;
   readonly place: string | null;
   readonly turns: readonly [number, number];
-}
-
-export interface TownAgreement extends Agreement {
   readonly run: string;
   readonly outcome: "kept" | "not kept" | "to come" | "to do";
   readonly why: string | null;
@@ -22,7 +19,7 @@ export interface TownAgreement extends Agreement {
   readonly met: string | null;
 }
 
-export function Agreements({ run, agreements }: { run?: string; agreements: readonly (Agreement | TownAgreement)[] }) {
+export function Agreements({ agreements }: { agreements: readonly TownAgreement[] }) {
   if (!agreements.length) return null;
   return (
     <section class="stack">
@@ -32,35 +29,32 @@ export function Agreements({ run, agreements }: { run?: string; agreements: read
           <thead>
             <tr>
               <th scope="col">who</th><th scope="col">what</th><th scope="col">when</th><th scope="col">where</th><th scope="col">said</th>
-              {!run && <th scope="col">what became of it</th>}
+              <th scope="col">what became of it</th>
             </tr>
           </thead>
           <tbody>
-            {agreements.map((agreement, index) => <Row key={index} run={run} agreement={agreement} />)}
+            {agreements.map((agreement, index) => <Row key={index} agreement={agreement} />)}
           </tbody>
         </table>
       </div>
-      <p class="small muted">Read out of the words by rules, in English; docs/measuring.md says how often they are right.</p>
+      <p class="small muted">A model was asked after each conversation.</p>
     </section>
   );
 }
 
-function Row({ run, agreement }: { run: string | undefined; agreement: Agreement | TownAgreement }) {
+function Row({ agreement }: { agreement: TownAgreement }) {
   const [first] = agreement.turns;
-  const said = run ?? ("run" in agreement ? agreement.run : "");
   return (
     <tr>
       <td>{agreement.people.join(" and ")}</td>
       <td class="data">{agreement.doer ? `${agreement.doer}: ` : ""}{agreement.what}</td>
       <td>{agreement.time ? agreement.time.slice(0, 16).replace("T", " ") : ""}</td>
       <td class="data">{agreement.place ?? ""}</td>
-      <td><a href={hrefOf(["runs", said], { turn: first })}>turns {agreement.turns.join(" to ")}</a></td>
-      {"outcome" in agreement && (
-        <td>
-          {agreement.met ? <a href={hrefOf(["runs", agreement.met])}>{agreement.outcome}</a> : agreement.outcome}
-          {agreement.why && `: ${agreement.why}`}
-        </td>
-      )}
+      <td><a href={hrefOf(["runs", agreement.run], { turn: first })}>turns {agreement.turns.join(" to ")}</a></td>
+      <td>
+        {agreement.met ? <a href={hrefOf(["runs", agreement.met])}>{agreement.outcome}</a> : agreement.outcome}
+        {agreement.why && `: ${agreement.why}`}
+      </td>
     </tr>
   );
 }

@@ -13,7 +13,6 @@ import "../styles/figures.css";
 import { type Loaded, useDocument } from "../use_document";
 import type { Figures } from "./figures_documents";
 import { Lines, type Line, Points } from "./figures_plots";
-import { Agreements } from "./agreements";
 import { ParticipationFigures } from "./participation";
 
 const MOST_BESIDE = 6;
@@ -112,7 +111,6 @@ function Shown({ all }: { all: readonly Figures[] }) {
           {own.run} was not scored: with λ = 0 nothing is removed, and scores are recorded only with <code>--set record_scores=true</code>.
         </p>
       )}
-      <Agreements run={own.run} agreements={own.agreements} />
       {own.participation
         ? <ParticipationFigures run={own.run} kind={own.kind} people={own.people} participation={own.participation} />
         : <p>Who talked with whom, and who saw which picture: <a href={hrefOf(["runs", own.run, "album"])}>the album</a>.</p>}

@@ -1,7 +1,6 @@
 /** The document of viewer/documents/figures.py. */
 
 import type { Run } from "../documents";
-import type { Agreement } from "./agreements";
 
 type Column = readonly (number | null)[];
 
@@ -41,7 +40,6 @@ export interface Figures {
   readonly removal_factor: number | null;
   readonly seed: number;
   readonly people: readonly string[];
-  readonly agreements: readonly Agreement[];
   readonly dist1: number | null;
   readonly dist2: number | null;
   readonly dist3: number | null;

@@ -1,11 +1,7 @@
-"""Words of a line that say something, as stems: what the rules of `sense` compare. They are those of English."""
+"""Words of an English line that say something, as stems."""
 
 import re
 from functools import lru_cache
-
-from tertulia.nodes.shared.situation import Situation
-from tertulia.state.names import Names
-from tertulia.state.text import folded_words
 
 #: Words that say nothing of what a sentence is about.
 STOP = frozenset(
@@ -30,17 +26,6 @@ STOP = frozenset(
 )
 
 
-def sentences(text: str) -> list[str]:
-    """Return the sentences of a text."""
-    return [part.strip() for part in re.findall(r"[^.!?]+[.!?]*", text) if part.strip()]
-
-
-@lru_cache(maxsize=8192)
-def stems(text: str) -> frozenset[str]:
-    """Return the stems of a text's words that say something."""
-    return frozenset(stem(word) for word in folded_words(text) if word not in STOP and len(word) > 2)
-
-
 @lru_cache(maxsize=16384)
 def stem(word: str) -> str:
     """Return a word in lower case without its ending."""
@@ -52,34 +37,3 @@ def stem(word: str) -> str:
             word = word[: -len(ending)]
             return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "ls" else word
     return word
-
-
-@lru_cache(maxsize=256)
-def stems_of(texts: tuple[str, ...]) -> frozenset[str]:
-    """Return the stems of texts together."""
-    return frozenset().union(*map(stems, texts))
-
-
-def said_stems(situation: Situation) -> frozenset[str]:
-    """Return the stems of all that was said before a line."""
-    return frozenset().union(*(stems(text) for _, text in situation.before))
-
-
-def name_stems(situation: Situation) -> frozenset[str]:
-    """Return the stems of the names of who is there."""
-    return _name_stems(Names.of(situation.people))
-
-
-@lru_cache(maxsize=16)  # an album chat has thousands of people, in each of its lines
-def _name_stems(people: Names) -> frozenset[str]:
-    return frozenset().union(*map(stems, people))
-
-
-def name_words(situation: Situation) -> frozenset[str]:
-    """Return the words of the names of who is there, in lower case."""
-    return _name_words(Names.of(situation.people))
-
-
-@lru_cache(maxsize=16)
-def _name_words(people: Names) -> frozenset[str]:
-    return frozenset(folded_words(" ".join(people)))
