@@ -23,6 +23,7 @@ from typing import Any
 
 import torch
 import yaml
+from support.tiny_tokenizer import CHAT_TEMPLATE
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import (
     LlamaConfig,
@@ -33,7 +34,6 @@ from transformers import (
     Qwen2ForCausalLM,
 )
 
-from benchmarks.tiny_tokenizer import CHAT_TEMPLATE
 from tertulia.lab.tuning.dialogue_lessons import memories_of, turns_of
 from tertulia.lab.tuning.lesson import Dropout
 from tertulia.models.local.tokenizer import HuggingFaceTokenizer
