@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PAGE   := tertulia/viewer/page
 
-.PHONY: setup conversation hooks demo readers voice pictures example docs notebooks viewer viewer-check viewer-packages check test test-all ranges release-check fuzz lint style types bench bench-runs bench-long bench-meetings bench-viewer soak nightly clean
+.PHONY: setup conversation hooks demo readers voice pictures example docs notebooks viewer viewer-check viewer-packages check test test-all ranges release-check fuzz lint style types bench bench-runs bench-long bench-viewer soak nightly clean
 
 # What a conversation needs, then what only developers need: two stamps, so that `make demo` is small.
 setup: $(VENV)/.installed
@@ -152,10 +152,6 @@ bench-runs: setup
 
 bench-long: setup
 	$(BIN)/python -m benchmarks.stores.long_meeting
-
-bench-meetings: setup
-	$(BIN)/python -m benchmarks.talk.willingness
-	$(BIN)/python -m benchmarks.talk.decisions
 
 bench-viewer: setup
 	$(BIN)/python -m benchmarks.stores.viewer

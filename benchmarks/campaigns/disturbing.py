@@ -21,6 +21,7 @@ from typing import Any
 from support.protocol_server import Served
 from support.store_checks import faults
 from support.store_content import differences
+from support.tiny_base import save_tiny_base
 from support.zygote import ForkedCommand
 
 from benchmarks.campaigns.failing_server import talk_nonsense
@@ -49,7 +50,6 @@ from benchmarks.campaigns.processes import (
     workers_of,
 )
 from benchmarks.campaigns.subjects import Command, Subject
-from benchmarks.tiny_base import save_tiny_base
 from tertulia.state.errors import TertuliaError
 from tertulia.storage.store import SqlStore
 

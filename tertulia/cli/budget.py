@@ -13,7 +13,7 @@ from tertulia.state.budget import Budget
 from tertulia.state.errors import SettingError, UsageError
 from tertulia.views.measuring.costs import read_prices
 
-#: What a command gets where it is called without options.
+#: The limits of a command that is called without options.
 NO_LIMITS = Limits()
 
 #: The options by the names of their values. `max_minutes` would be the parameter of simulated time, `--minutes`.
@@ -60,7 +60,7 @@ def _added(limits: Parameter) -> list[Parameter]:
 def _limits(
     prices: list[str], max_calls: int | None, max_tokens: int | None, max_cost: float | None, real_minutes: float | None
 ) -> Limits:
-    """Return what the options set; `UsageError` if one is no limit, or a price is none."""
+    """Return the limits that the options set; `UsageError` if one is no limit, or a price is none."""
     if prices and max_cost is None:
         raise UsageError("--price says what tokens cost; give --max-cost with it")
     try:

@@ -56,8 +56,8 @@ def drive_shown(
         as_json: Whether only the ending is printed, as JSON.
         thoughts: Whether thoughts and the race are printed under each turn.
         with_code: Models whose own Python code may run.
-        in_page: Whether those who have a seat are asked in the page, not here.
-        limits: What it may spend.
+        in_page: Whether people with a seat are asked in the page, not here.
+        limits: The budget of the run; `None`: no limit.
 
     Raises:
         StorageError: Another process drives the run; nothing of it is touched.

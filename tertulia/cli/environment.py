@@ -1,4 +1,4 @@
-"""What the environment determines: the store, the folders of converted models and configuration, and keys."""
+"""Settings from the environment: the store, the folders of converted models and configuration, and keys."""
 
 import os
 from collections.abc import Iterable
@@ -37,7 +37,7 @@ def configuration_folder() -> Path:
 
 
 def user_trust(line: StatusLine | None = None) -> "Trust":
-    """Return what the user trusts; `line` asks the user."""
+    """Return the sources that the user trusts; `line` asks the user."""
     from tertulia.runs.access.trust import Trust
 
     return Trust(configuration_folder(), (line or StatusLine(None)).confirm)
@@ -53,12 +53,12 @@ def additions(extensions: Iterable[str] | None, scenarios: Iterable[str] = ()) -
 
 
 def print_note(text: str) -> None:
-    """Print a note beside what a command does."""
+    """Print a note beside the output of a command."""
     progress().print(plain(f"note: {text}", "yellow"))
 
 
 def key_of(variable: str | None) -> str | None:
-    """Return the key in an environment variable; `None` where there is none."""
+    """Return the key in an environment variable; `None` if it is missing or empty."""
     return (os.environ.get(variable) or "").strip() or None if variable else None
 
 
@@ -68,7 +68,7 @@ def model_access(
     """Return the access to models of this environment.
 
     Args:
-        line: Shows what a model waits for, and asks the user.
+        line: Shows the waits of a model, and asks the user.
         named: Models that the command names, unless a plan has them.
         with_code: Models whose own Python code may run.
     """

@@ -25,7 +25,7 @@ PANELS = {
     "Maintain": ("export", "merge", "gc", "trust", "doctor"),
 }
 
-#: After so many new objects garbage is looked for, not after 700: most of what a command imports stays.
+#: Garbage is collected after so many new objects, not after 700: most imported objects stay.
 _NEW_OBJECTS = 50_000
 
 _EPILOG = """
@@ -67,7 +67,7 @@ def _program(
 
 
 def build_app(command: str | None = None) -> typer.Typer:
-    """Return the command line; where a command is named, only the module that has it is imported."""
+    """Return the command line; for a known command, import only its module."""
     app = typer.Typer(
         name="tertulia", cls=Program, pretty_exceptions_enable=False, rich_markup_mode=None, epilog=_EPILOG
     )
@@ -83,7 +83,7 @@ def build_app(command: str | None = None) -> typer.Typer:
 def main() -> None:
     """Run the command line and exit: 0 ok, 1 failed, 2 usage, 3 not found, 130 interrupted."""
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by who started the process
+        if getattr(sys, name) is None:  # closed by the parent process
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
         getattr(sys, name).reconfigure(errors="replace")
     arguments = sys.argv[1:] or ["--help"]
@@ -106,7 +106,7 @@ def main() -> None:
     except KeyboardInterrupt:  # while a command was still imported
         code = 130
     gc.set_threshold(*before)
-    gc.unfreeze()  # what the command loaded (tertulia/cli/opening.py): who called this from Python may go on
+    gc.unfreeze()  # objects that the command froze (tertulia/cli/opening.py): a caller in Python may go on
     sys.exit(code or 0)
 
 

@@ -1,4 +1,4 @@
-"""Open stores and models for a command; a status line shows what is being loaded."""
+"""Open stores and models for a command; a status line names the model that is being loaded."""
 
 import gc
 from collections.abc import Iterable, Iterator
@@ -41,7 +41,7 @@ def open_embedding_model(name: str) -> Embedder:
 
 @contextmanager
 def loading_for_good() -> Iterator[None]:
-    """Collect no garbage while models are loaded inside, and never look again at what exists afterwards."""
+    """Collect no garbage while models are loaded inside, and never scan the loaded objects again."""
     with uncollected():
         try:
             yield

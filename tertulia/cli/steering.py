@@ -99,7 +99,7 @@ def steered(
     """Return the settings of a conversation that is steered to a level; run the pilot first if there is no calibration.
 
     Raises:
-        TertuliaError: λ can't be steered there, or no λ gives what is asked for; the message has the range.
+        TertuliaError: λ can't be steered there, or no λ gives the level; the message has the range.
         typer.Exit: The pilot was interrupted; the same command goes on with it.
     """
     from tertulia.lab.experiments.running import InProcessExecutor

@@ -1,4 +1,4 @@
-"""What `langgraph.json` names: all graphs that can be run, for `langgraph dev` (docs/studio.md)."""
+"""The graphs that `langgraph.json` names: all that can be run, for `langgraph dev` (docs/studio.md)."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""Where trials run: `--on`, `--workers`, `--shards` and `--scorers`."""
+"""The place of trials: `--on`, `--workers`, `--shards` and `--scorers`."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
@@ -52,14 +52,14 @@ ScorersOption = Annotated[
 
 @dataclass(frozen=True)
 class Where:
-    """Where trials run.
+    """The place in which trials run.
 
     Attributes:
         on: `local`, `ray`, or `ray:ADDRESS`.
         workers: The most workers; `None`: as suits.
         shards: The folder or the address for shards; `None`: the folder beside the store.
         scorers: The number of Ray actors that hold the surrogate for each worker; `None`: the worker does.
-        limits: What all trials together may spend; `None`: as much as they need.
+        limits: The budget of all trials together; `None`: as much as they need.
     """
 
     on: str = "local"

@@ -50,7 +50,7 @@ async def behaviour_of(meeting: Meeting, model: Any = None, rounds: int = 21, **
 
 @pytest.mark.parametrize("scenario", ["team_building", "ferry_timetable", "mothers_house"])
 async def test_everybody_of_a_shipped_meeting_is_willing_once_in_any_twenty_rounds(scenario: str) -> None:
-    """20 seeds of 100 rounds are `python -m benchmarks.talk.willingness`."""
+    """Over 20 seeds of 60 rounds: docs/measuring.md."""
     meeting = resolve(scenario)
     assert isinstance(meeting, Meeting)
     assert {attendee.weights for attendee in meeting.participants} == {WillingnessWeights()}

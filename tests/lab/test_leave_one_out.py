@@ -8,7 +8,7 @@ from support.checked_runs import a_run_of_a_model, alter, checked, left_out, rea
 from support.scripted import ScriptedModel
 
 import tertulia as tt
-from tertulia.lab.annotations.checked_line import lines_to_check
+from tertulia.lab.annotations.checked_line import CHECKED_UNITS, lines_to_check
 from tertulia.lab.annotations.leave_one_out import missing, readings_left
 from tertulia.state.errors import ModelError, UsageError
 from tertulia.storage.store import SqlStore
@@ -25,11 +25,11 @@ def run(tmp_path: Path) -> tt.Run:
     return a_run_of_a_model(tmp_path, rounds=3, removal_factor=0.3)
 
 
-async def test_what_the_sentence_names_is_left_out_and_told_as_measured(run: tt.Run) -> None:
+async def test_the_highest_units_are_left_out_and_named_as_measured(run: tt.Run) -> None:
     estimated = reasons(read(run))
     assert estimated is not None
-    named = [reason.unit.id for reason in estimated]
-    assert len(named) > 1
+    named = [reason.unit.id for reason in estimated][:CHECKED_UNITS]
+    assert len(estimated) > len(named)
     model, told = reading_by({named[0]: 0.2, named[1]: 1.5}), list[str]()
     details = await checked(run, model, tell=told.append)
     assert details.measured == pytest.approx(dict.fromkeys(named, 0.0) | {named[0]: 0.2, named[1]: 1.5})
@@ -38,8 +38,8 @@ async def test_what_the_sentence_names_is_left_out_and_told_as_measured(run: tt.
     assert [(reason.unit.id, reason.measured) for reason in found] == [(named[1], True), (named[0], True)]
     assert ", as measured" in why_turn(details)
     assert "scripted" not in why_turn(details), "who wrote a line needs no mention"
-    assert told == [f"turn 2: {len(named) + 1} readings of its prompt by scripted, whole and without units"]
-    assert sorted(map(len, left_out(model, units_of(details)))) == [0, *[1] * len(named)]
+    assert told == [f"turn 2: {CHECKED_UNITS + 1} readings of its prompt by scripted, whole and without units"]
+    assert sorted(map(len, left_out(model, units_of(details)))) == [0, *[1] * CHECKED_UNITS]
 
 
 async def test_prompts_that_begin_alike_for_longest_follow_one_another(run: tt.Run) -> None:

@@ -12,8 +12,8 @@ import pytest
 from support.commands import Cli
 from support.on_use import on_use
 from support.tiny import save_tiny
+from support.tiny_tokenizer import tiny_tokenizer
 
-from benchmarks.tiny_tokenizer import tiny_tokenizer
 from tertulia.lab.tuning.course import course_of
 from tertulia.lab.tuning.lesson import Dropout, Lesson, sequence_of
 from tertulia.lab.tuning.scene_lessons import lessons_of

@@ -21,8 +21,8 @@ from support.hostile_replies import (
     decoded,
     look_at_run,
 )
+from support.tiny_tokenizer import tiny_tokenizer
 
-from benchmarks.tiny_tokenizer import tiny_tokenizer
 from tertulia.models.local.tokenizer import HuggingFaceTokenizer
 
 pytestmark = pytest.mark.full

@@ -7,8 +7,8 @@ import random
 import pytest
 from support.on_use import on_use
 from support.tiny import FAMILIES, VOCABULARY, save_tiny, tiny_model
+from support.tiny_tokenizer import tiny_tokenizer
 
-from benchmarks.tiny_tokenizer import tiny_tokenizer
 from tertulia.models.loading import open_model
 from tertulia.models.local.engine import ENGINE
 from tertulia.models.local.platforms import platform_of

@@ -21,7 +21,7 @@ from tertulia.models.local.hub import quiet_libraries
 from tertulia.state.errors import ModelError, TrustError
 from tertulia.state.language_model import Activity
 
-transformers = on_use("transformers")
+gguf_utils = on_use("transformers.modeling_gguf_pytorch_utils")
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -157,7 +157,7 @@ def converted_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
     def convert(_: Path, made: Path, report: object) -> None:
         with embedded._tensors_reported(report):  # type: ignore[arg-type]
-            bar = transformers.modeling_gguf_pytorch_utils.tqdm
+            bar = gguf_utils.tqdm
             assert list(bar([1, 2, 3, 4], desc="Converting")) == [1, 2, 3, 4]
         made.mkdir()
 
@@ -167,14 +167,14 @@ def converted_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("converted_at_once")
 def test_the_first_start_reports_its_progress_in_our_words(tmp_path: Path) -> None:
-    library_bar = transformers.modeling_gguf_pytorch_utils.tqdm
+    library_bar = gguf_utils.tqdm
     reported: list[Activity] = []
     for _ in range(2):
         embedded.folder(tmp_path / "cache", reported.append)
     assert [activity.fraction for activity in reported] == pytest.approx([0.0, 0.175, 0.35, 0.525, 0.7, None])
     text = "preparing the embedded model: converting its weights once"
     assert [activity.text for activity in reported] == [*[text] * 5, ""]
-    assert transformers.modeling_gguf_pytorch_utils.tqdm is library_bar
+    assert gguf_utils.tqdm is library_bar
 
 
 def test_no_garbage_is_looked_for_while_a_model_is_loaded() -> None:

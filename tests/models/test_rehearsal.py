@@ -26,7 +26,7 @@ from tertulia.state.language_model import (
     ReplyField,
     ScoringOptions,
 )
-from tertulia.state.parameters import Parameters
+from tertulia.state.parameters import Parameters, Reducer
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Prompt, Reply, Unit
 
@@ -189,15 +189,12 @@ def test_integers_keep_to_their_bounds(model: RehearsalModel, minimum: int, maxi
 # --- scores, likelihoods, embeddings --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rows", ["reply", "utterance_only"])
 @pytest.mark.parametrize("reducer", ["sum-mean", "mean-mean", "beyond-neutral", "capped"])
-async def test_scores_while_generating_are_those_of_the_replies(model: RehearsalModel, reducer: str, rows: str) -> None:
-    options = ScoringOptions(reducer, rows)
+async def test_scores_while_generating_are_those_of_the_replies(model: RehearsalModel, reducer: Reducer) -> None:
+    options = ScoringOptions(reducer)
     replies, scores = await model.generate_scored(_request(SPEECH, 3), options)
     assert replies == await model.generate(_request(SPEECH, 3))
-    spans = [reply.text_tokens if rows == "utterance_only" else (0, None) for reply in replies]
-    responses = [reply.tokens[slice(*span)] for reply, span in zip(replies, spans, strict=True)]
-    by_response = await model.score(_prompt(), responses, options)
+    by_response = await model.score(_prompt(), [reply.tokens for reply in replies], options)
     for unit in _prompt().token_spans:
         assert scores[unit] == pytest.approx(sum(s[unit] for s in by_response) / 3)
         assert all(s[unit] > 0 for s in by_response)

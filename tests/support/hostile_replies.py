@@ -261,8 +261,7 @@ _PER_GRAMMAR = 20
 def check_grammar(names: list[str], choices: list[str], drawn: random.Random, times: int = 1) -> None:
     """Draw replies token by token from what a grammar allows, and assert that each is the reply asked for."""
     import llguidance.hf
-
-    from benchmarks.tiny_tokenizer import tiny_tokenizer
+    from support.tiny_tokenizer import tiny_tokenizer
 
     speech, comment, rating, move = names
     fields = (

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.on_use import on_use
+from support.tiny_tokenizer import VOCABULARY, tiny_tokenizer
 
-from benchmarks.tiny_tokenizer import VOCABULARY, tiny_tokenizer
 from tertulia.state.language_model import ModelTraits
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ import numpy
 import pytest
 from PIL import Image
 from support.on_use import on_use
-
-from benchmarks.tiny_tokenizer import tiny_tokenizer
+from support.tiny_tokenizer import tiny_tokenizer
 
 if TYPE_CHECKING:
     import torch

@@ -251,7 +251,7 @@ def test_a_run_whose_process_was_killed_is_told_apart_from_one_that_goes_on(tmp_
 _SLOW = """
 import sys, time
 sys.path.insert(0, {root!r})
-import tertulia, models.rehearsal
+import tertulia
 import tertulia.runs.driving.conversation as conversation
 
 def hold(*_, **__):

@@ -1,4 +1,4 @@
-"""`ask`: questions to somebody of a stored conversation, in character, at any turn."""
+"""`ask`: questions to a person of a stored conversation, in character, at any turn."""
 
 from typing import Annotated
 
@@ -37,9 +37,9 @@ def ask(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask somebody anything after a turn, in character, while the conversation never hears of it.
+    """Ask a person anything after a turn, in character, while the conversation never hears of it.
 
-    Answers are kept beside the run with what was prompted; what was asked once is not asked again.
+    Answers are kept beside the run with their prompts; a question that was asked once is not asked again.
 
     Example: tertulia ask @last Bob "What do you think of Alice now?" --at 4
     """

@@ -1,4 +1,4 @@
-"""`behaviour`: who leads, mediates, proposes and gets things done in a stored conversation."""
+"""`behaviour`: the people that lead, mediate, propose and get things done in a stored conversation."""
 
 from typing import Annotated
 
@@ -28,7 +28,7 @@ def behaviour(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show who leads, mediates, proposes and gets things done, with the lines that show it (ChatAgents, Fig. 5).
+    """Show which people lead, mediate, propose and get things done, with the lines that show it (ChatAgents, Fig. 5).
 
     Example: tertulia behaviour @last --labelled-by prototypes
     """

@@ -1,4 +1,4 @@
-"""`days`: what becomes of a town: how varied its days are, who met, what is remembered, and what it took."""
+"""`days`: the course of a town: how varied its days are, its encounters, its memories, and its cost."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -77,7 +77,7 @@ def days(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the days of a town: how varied its conversations are, what was remembered, and what it took.
+    """Show the days of a town: how varied its conversations are, its memories, and its cost.
 
     Example: tertulia days @last --json
     """

@@ -26,7 +26,7 @@ def diff(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare two runs: what they were made with, where they part, and every turn; ids and dates are disregarded.
+    """Compare two runs: their settings, the point at which they part, and every turn; ids and dates are disregarded.
 
     Example: tertulia diff k3f9 @last --exit-code
     """

@@ -1,4 +1,4 @@
-"""`doctor`: what is installed, on what it runs, and what mends what is missing."""
+"""`doctor`: installed parts, the hardware they run on, and the remedy for each missing part."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from tertulia.runs.access.installation import installation_document, installatio
 
 
 def doctor(store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Show what is installed, which device, precision and threads will be used, and what mends what is missing.
+    """Show installed parts, the device, precision and threads to be used, and the remedy for each missing part.
 
     Example: tertulia doctor
     """

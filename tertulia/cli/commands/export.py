@@ -75,7 +75,7 @@ def export(
 ) -> None:
     """Write runs to files: JSON lines for programs, a transcript or a page for people, formats of other tools.
 
-    `tertulia metrics` reads jsonl, dialogues, messages and sdialog; docs/exports.md shows who reads the others.
+    `tertulia metrics` reads jsonl, dialogues, messages and sdialog; docs/exports.md names readers of the others.
 
     Example: tertulia export @last --jsonl run.jsonl --markdown run.md --thoughts
     """

@@ -1,4 +1,4 @@
-"""`gc`: drop what finished runs no longer need."""
+"""`gc`: drop checkpoints that finished runs no longer need."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""`inventory`: what a model answers to a personality inventory about everybody in stored conversations."""
+"""`inventory`: a model's answers to a personality inventory about everybody in stored conversations."""
 
 from typing import Annotated
 
@@ -26,7 +26,7 @@ def inventory(
 ) -> None:
     """Let a model fill in the 44 items of the Big Five Inventory about everybody, per 30 turns (ChatAgents, Table I).
 
-    What was answered once is kept with the run and not asked again.
+    Answers are kept with the run, and an answered item is not asked again.
 
     Example: tertulia inventory @last --model smollm2
     """

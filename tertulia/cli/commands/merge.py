@@ -39,9 +39,9 @@ def merge(
 ) -> None:
     """Unite stores: runs of colleagues, or of workers, with all that belongs to them.
 
-    No source is changed, and merging again changes nothing. Two different runs of one id are refused by name, and what
-    does not read; the rest goes on, and the exit code is 1. Before a source adds cases or settings to an experiment of
-    yours, they are listed, and you are asked; where nobody can be asked, that experiment is refused without --yes.
+    No source is changed, and merging again changes nothing. Two different runs of one id are refused by name, as are
+    unreadable runs and sources; the rest goes on, and the exit code is 1. Before a source adds cases or settings to an
+    experiment of yours, they are listed, and you are asked; if nobody can be asked, it is refused without --yes.
 
     Example: tertulia merge mine.db from_ada.db shards/ --into all.db
     """

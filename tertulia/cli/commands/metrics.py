@@ -65,7 +65,7 @@ def metrics(
 ) -> None:
     """Measure how diverse the dialogues of each case are: sim (lower is more diverse), dist-1 to dist-3, and length.
 
-    Beside them: dist-N at equal length, Vendi score, repetition, and of stored runs what was removed.
+    Beside them: dist-N at equal length, Vendi score, repetition, and of stored runs the removed units.
 
     Runs of a scenario are the dialogues of one case; a run that is given twice, say as an export too, is counted once.
 

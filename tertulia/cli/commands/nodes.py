@@ -1,4 +1,4 @@
-"""`nodes list` and `nodes check`: what can be put into the graphs, and whether it fits."""
+"""`nodes list` and `nodes check`: nodes and mechanisms for the graphs, and whether they fit."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +17,7 @@ _EMPTY = {"name": "–", "description": "empty, unless a node of your own stands
 
 
 def list_nodes(extension: ExtensionOption = None, store: NoStoreOption = None, as_json: JsonOption = False) -> None:
-    """List nodes and mechanisms by the place in which they stand, with what they do and where they are from.
+    """List nodes and mechanisms by their place in the graphs, with their purpose and origin.
 
     Those of installed packages are among them, and those of the extensions that are given.
 

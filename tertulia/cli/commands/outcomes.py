@@ -1,4 +1,4 @@
-"""`outcomes`: what came of stored conversations for their people."""
+"""`outcomes`: a model's scores for the outcome of stored conversations for their people."""
 
 from typing import Annotated
 
@@ -17,7 +17,7 @@ def outcomes(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Have a model score what came of conversations for everybody: goals, tone, secrets, news, sense (Sotopia).
+    """Have a model score the outcome of conversations for everybody: goals, tone, secrets, news, sense (Sotopia).
 
     Example: tertulia outcomes @last --judge smollm2
     """

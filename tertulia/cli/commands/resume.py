@@ -1,4 +1,4 @@
-"""`resume`: go on with a run where it was stopped."""
+"""`resume`: go on with a stopped run."""
 
 from functools import partial
 

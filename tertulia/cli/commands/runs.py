@@ -40,7 +40,7 @@ def list_all(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List runs, newest first; forks stand under what they were forked from, a simulation's conversations as one.
+    """List runs, newest first; forks are listed under their origin, a simulation's conversations as one.
 
     A narrow terminal shows fewer columns: seed goes first, then order, model, from, λ, date, turns and label.
 

@@ -1,4 +1,4 @@
-"""`scenarios`: what there is to run."""
+"""`scenarios`: list and check scenarios."""
 
 import json
 from typing import Annotated, Any
@@ -42,7 +42,7 @@ def scenarios(
     store: NoStoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List what can be run: cases with their time, who begins and what is remembered, meetings and populations.
+    """List scenarios: cases with their time, initiator and memories, meetings and populations.
 
     Example: tertulia scenarios ga:runs/the_ville --sample 20, or tertulia scenarios check team_building
     """
@@ -67,7 +67,7 @@ def scenarios(
 
 
 def _check(command: str | None, checked: str | None, setting: list[str] | None, as_json: bool) -> None:
-    """Print what a scenario is, and who can come to speak in a meeting, and when."""
+    """Print the summary of a scenario, and of a meeting whether and when each person can come to speak."""
     from tertulia.runs.planning.meeting_check import verdict
     from tertulia.runs.planning.scenario_check import check_scenario
 

@@ -1,4 +1,4 @@
-"""`scores`: learned weights of a model's attention heads, by which it is told what a line leaned on."""
+"""`scores`: learned weights of a model's attention heads, which tell the units that a line leaned on."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -116,4 +116,4 @@ add(scores, list_weights, "list")
 
 @scores.callback()
 def _scores() -> None:
-    """Learn which attention heads tell what a line leaned on."""
+    """Learn which attention heads tell the units that a line leaned on."""

@@ -34,7 +34,7 @@ def search(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find what was said, thought or remembered, in all runs or in one.
+    """Find utterances, thoughts and memories, in all runs or in one.
 
     Example: tertulia search 'team day' --kind thought
     """

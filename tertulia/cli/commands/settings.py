@@ -22,7 +22,7 @@ NameArgument = Annotated[
 
 
 def settings(name: NameArgument = None, store: NoStoreOption = None, as_json: JsonOption = False) -> None:
-    """List the parameters that `--set` takes by group, with their defaults and what they do.
+    """List the parameters that `--set` takes by group, with their defaults and effects.
 
     Example: tertulia settings pruning
     """

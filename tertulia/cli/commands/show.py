@@ -1,4 +1,4 @@
-"""`show`: look into a conversation, one of its turns, an agent, a node, or what it took.
+"""`show`: look into a conversation, one of its turns, an agent, a node, or its cost.
 
 No model is asked, unless `--check` has it read a line.
 """
@@ -143,7 +143,7 @@ def show(
 def _refuse_mixed(
     turn: int | None, picture: str | None, removal_factor: float | None, check: bool, *, is_other: bool
 ) -> None:
-    """Refuse what asks about a turn without one, or beside what is shown of something else."""
+    """Refuse an option about a turn without a turn, or beside a view of something else."""
     if removal_factor is not None and turn is None:
         raise UsageError("--lambda asks what would be removed in a turn; name it with --turn N")
     if removal_factor is not None and is_other:

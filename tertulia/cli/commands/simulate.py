@@ -35,7 +35,7 @@ from tertulia.state.town import Simulation
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.documents import fields_of
 
-#: A hundred years, and ten encounters a day for everybody in a town of 20,000: what is more is a slip of the keyboard.
+#: A hundred years, and ten encounters a day for everybody in a town of 20,000: more is a slip of the keyboard.
 _LONGEST, _MOST = 36_525, 100_000
 
 TownArgument = Annotated[

@@ -1,4 +1,4 @@
-"""`stats`: who took part how much: as in ChatAgents' Table II, or in the exchanges of an album chat."""
+"""`stats`: participation, as in ChatAgents' Table II, or in the exchanges of an album chat."""
 
 from tertulia.cli.opening import open_existing
 from tertulia.cli.options import JsonOption, PaperOption, RunArgument, StoreOption
@@ -12,9 +12,9 @@ from tertulia.views.reading.exchanges import read_album
 
 
 def stats(run: RunArgument, paper: PaperOption = False, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Count who spoke, who wanted to, and what they thought with (ChatAgents, Table II).
+    """Count each person's turns, wishes to speak, and the mechanisms they thought with (ChatAgents, Table II).
 
-    Of an album chat: who met how many, and how many have seen which picture by the end of which round.
+    Of an album chat: how many people each has met, and how many have seen which picture by the end of which round.
 
     Example: tertulia stats @last --json
     """

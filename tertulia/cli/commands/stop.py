@@ -1,4 +1,4 @@
-"""`stop`: ask what another process drives to stop at its next step."""
+"""`stop`: ask runs, simulations or experiments of another process to stop at their next step."""
 
 from dataclasses import asdict
 from typing import Annotated

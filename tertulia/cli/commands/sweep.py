@@ -1,4 +1,4 @@
-"""`sweep`: many conversations at once: scenarios × λ × trials, or what λ does at one turn of a run."""
+"""`sweep`: many conversations at once: scenarios × λ × trials, or the effect of λ at one turn of a run."""
 
 import shlex
 import sys
@@ -63,9 +63,9 @@ def sweep(
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Run scenarios at several values of λ, many trials of each, side by side. The same command runs what is missing.
+    """Run scenarios at several values of λ, many trials of each, side by side. The same command runs missing trials.
 
-    With RUN@TURN, trials keep turns 1 to TURN-1 of a run and go on from there, and a tree shows what λ does to that.
+    With RUN@TURN, trials keep turns 1 to TURN-1 of a run and go on from there, and a tree shows the effect of λ.
 
     Example: tertulia sweep tidewell --lambda 0,0.5,1 --trials 5 --rounds 4 --rehearse
 

@@ -21,7 +21,7 @@ def timeline(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a conversation along the simulated clock, with the thoughts of who spoke and of who wanted to.
+    """Show a conversation along the simulated clock, with the thoughts of speakers and of agents that wanted to speak.
 
     Example: tertulia timeline @last --agent Eva
     """

@@ -1,4 +1,4 @@
-"""`trust`: what a scenario or a store may name, though no command line does: extensions, servers, models, files."""
+"""`trust`: extensions, servers, models and files that scenarios and stores may name without a command line."""
 
 from typing import Annotated
 
@@ -24,9 +24,9 @@ def trust(
     store: NoStoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Let scenarios and stores name an extension, a server, a model or files; what you name in commands is added too.
+    """Let scenarios and stores name an extension, a server, a model or files; those you name in commands are added too.
 
-    An extension is known by its content: trust it again when it has changed. A folder is trusted with what lies in it.
+    An extension is known by its content: trust it again when it has changed. A folder is trusted with its content.
     Nothing is executed or read here.
 
     Example: tertulia trust mine.py

@@ -61,8 +61,8 @@ def tune(
 ) -> None:
     """Teach a local model to talk, from scenes or stored runs.
 
-    What is trained are low-rank adapters. Prompts are the product's own, and lose a random share of their units, so
-    that a pruned one is nothing new. After Ctrl-C or a kill the same command goes on.
+    Low-rank adapters are trained. Prompts are the product's own, and lose a random share of their units, so that a
+    pruned one is nothing new. After Ctrl-C or a kill the same command goes on.
 
     Example: tertulia tune my_scenes.jsonl --name harbour && tertulia run tidewell --model smollm2:plain+harbour
     """
@@ -90,7 +90,7 @@ def tune(
 
 
 def _taught(plan: "TuningPlan", sources: list[Path], runs: str | None, store: str | None) -> "Taught":
-    """Read what is taught, and teach it, with progress on the terminal."""
+    """Read lessons, and teach them, with progress on the terminal."""
     from tertulia.lab.tuning.teaching import lessons_of_sources, teach
     from tertulia.worlds.scenes import linked_scenes
 

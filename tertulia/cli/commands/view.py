@@ -112,7 +112,7 @@ def view(
 
 
 def _measure(store: SqlStore, run: str, turn: int, part: str) -> None:
-    """Measure what the lines of a turn leaned on, by the model that read or wrote them; in a meeting, or a thought."""
+    """Measure the units that a turn's lines, or a thought in a meeting, leaned on, by their reader or writer model."""
     from tertulia.lab.annotations.leave_one_out import check_turn
 
     record = store.run(run)

@@ -1,1 +1,1 @@
-"""What the commands of `lab` share, and those with a file of their own; the group is `tertulia/cli/commands/lab.py`."""
+"""Parts that `lab` commands share, and commands with their own file; the group is `tertulia/cli/commands/lab.py`."""

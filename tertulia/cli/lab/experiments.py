@@ -65,7 +65,7 @@ def run(
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Run an experiment that a file declares: cases × settings × trials. The same command runs what is missing.
+    """Run an experiment that a file declares: cases × settings × trials. The same command runs missing trials.
 
     Example: tertulia lab run rules.yaml --dry-run
     """
@@ -104,7 +104,7 @@ def resume(
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Go on with an experiment of the store: what was interrupted, what failed, and what was not begun.
+    """Go on with an experiment of the store: run its interrupted, failed and pending trials.
 
     Example: tertulia lab resume rules
     """

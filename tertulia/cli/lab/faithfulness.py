@@ -34,9 +34,9 @@ def faithfulness(
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Remove units of stored prompts at random, and tell which scorer knows what the spoken line depended on.
+    """Remove units of stored prompts at random, and tell which scorer knows the units that the spoken line depended on.
 
-    What is measured is kept in the store: the same command goes on where it was interrupted.
+    Measured lines are kept in the store: after an interrupt the same command goes on with the rest.
 
     Example: tertulia lab faithfulness @last --turns 4 --ablations 16
     """

@@ -84,7 +84,7 @@ def report(
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Make a report: run what is missing, then write a page, plots and data. Without a name, list the reports.
+    """Make a report: run missing trials, then write a page, plots and data. Without a name, list the reports.
 
     Album and population report on stored runs; with --model, people of meetings fill in its questionnaire too.
 
@@ -117,11 +117,11 @@ def _make(
     where: Where | None,
     dry_run: bool,
 ) -> None:
-    """Make a report, or all with a summary; exit with 1 where a conversation that was to be run is missing.
+    """Make a report, or all with a summary; exit with 1 if a conversation that was to be run is missing.
 
     Args:
         changes: The sizes and the model in the place of the report's own.
-        where: Where trials run; nothing runs without it.
+        where: The place of trials; nothing runs without it.
     """
     from tertulia.lab.reports.papers import CASES, REPORTS, report_of
     from tertulia.lab.reports.report_making import planned

@@ -1,4 +1,4 @@
-"""The runs that a report needs, then its pages, plots and data: what `lab report` and `lab compare` share."""
+"""The runs that a report needs, then its pages, plots and data, for `lab report` and `lab compare`."""
 
 import os
 import shlex
@@ -58,7 +58,7 @@ FluencyOption = Annotated[
 def make_report_of_paper(
     wanted: "WantedReport", report: "Report", experiment: "Experiment", where: Where | None, dry_run: bool
 ) -> "Findings | None":
-    """Run what is missing (nothing without `where`), write a report, and return its findings; none in a dry run."""
+    """Run missing trials (none without `where`), write a report, and return its findings; none in a dry run."""
     from tertulia.lab.reports.report_making import control_of
 
     if not dry_run:
@@ -140,7 +140,7 @@ def write_report(
 
     Args:
         experiment: The requested part of it.
-        spent: What running it took, if this command ran it.
+        spent: The cost of the trials, if this command ran them.
     """
     from tertulia.lab.experiments.results import read_results
     from tertulia.lab.pages.page_files import write_page

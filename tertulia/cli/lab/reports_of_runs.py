@@ -1,4 +1,4 @@
-"""Reports on stored runs: album chats of two settings compared, and people who stay themselves or do not."""
+"""Reports on stored runs: album chats of two settings compared, and people that stay themselves or do not."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING

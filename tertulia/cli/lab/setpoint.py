@@ -36,7 +36,7 @@ def setpoint(
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Ask for levels of diversity, and tell where conversations come out: steered, and at a fixed λ beside.
+    """Ask for levels of diversity, and tell the levels that conversations reach: steered, and at a fixed λ beside.
 
     Example: tertulia lab setpoint tidewell:3 tidewell:7 --levels medium,high
     """

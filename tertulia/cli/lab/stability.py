@@ -18,7 +18,7 @@ def stability(
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Draw the scoring responses of stored turns anew, and tell how far scores and what λ removes stay the same.
+    """Draw the scoring responses of stored turns anew, and tell how far scores and removals by λ stay the same.
 
     Example: tertulia lab stability @last --draws 4
     """

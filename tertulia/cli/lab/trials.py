@@ -88,7 +88,7 @@ def run_trials(
 def print_trials(
     experiment: "Experiment", ran: tuple["Progress", int], as_json: bool, effects: "ForkEffects | None" = None
 ) -> None:
-    """Print the ending of an experiment, and what follows a turn where it is about one; exit with 1 if trials miss."""
+    """Print the ending of an experiment, and for an experiment about a turn its effects; exit with 1 if trials miss."""
     reached, new = ran
     finished = len(reached.with_status("finished"))
     if effects is not None and not as_json:
@@ -126,7 +126,7 @@ def _print_problem(line: StatusLine, event: Event) -> None:
 def print_estimate(
     store: SqlStore, experiment: "Experiment", as_json: bool, extensions: Sequence[str] | None = None
 ) -> None:
-    """Print what the missing trials of an experiment would take."""
+    """Print the expected cost of the missing trials of an experiment."""
     from tertulia.lab.experiments.estimating import estimate_experiment
     from tertulia.lab.experiments.reached import progress_of
 

@@ -1,4 +1,4 @@
-"""Measure what a stored line leaned on, with a status line; an interrupt keeps what is measured."""
+"""Measure the units that a stored line leaned on, with a status line; an interrupt keeps the measured part."""
 
 from tertulia.cli.driving import exit_when_interrupted
 from tertulia.cli.opening import open_language_model
@@ -15,10 +15,10 @@ from tertulia.storage.store import SqlStore
 def check_line(
     store: SqlStore, run: RunRecord, start: Start, turn: int, reader: str | None, calls: int | None, agent: str | None
 ) -> None:
-    """Measure what a line, or an agent's thought, loses without units of its prompt, and keep it; say what that takes.
+    """Measure and keep the loss of a line, or of an agent's thought, without units of its prompt; print the cost of it.
 
     Raises:
-        typer.Exit: It was interrupted; what was measured is kept.
+        typer.Exit: It was interrupted; the measured part is kept.
     """
     from tertulia.lab.annotations.leave_one_out import CALLS, check_turn
 

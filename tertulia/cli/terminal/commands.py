@@ -18,7 +18,7 @@ from tertulia.state.errors import SettingError, UsageError
 #: The options of parameters with other names.
 OPTIONS = {"removal_factor": "--lambda", "max_turns": "--rounds", "max_minutes": "--minutes"}
 
-#: What commands call the values of an option that takes several.
+#: The names that commands give to the values of an option that takes several.
 _SEVERAL = {"removal_factor": ("lambdas",)}
 
 #: Remedies in messages that name parameters.
@@ -30,7 +30,7 @@ _REMEDY = re.compile(
 )
 
 
-#: What is raised for a command line that can't be parsed: versions of typer name it differently, or not at all.
+#: The error for a command line that can't be parsed: versions of typer name it differently, or not at all.
 ParsingError: Any = typer.BadParameter.__mro__[2]
 
 
@@ -84,7 +84,7 @@ def add(app: typer.Typer, command: Callable[..., None], name: str | None = None,
 
 
 def add_module(app: typer.Typer, module: ModuleType, name: str, panel: str) -> None:
-    """Add what a module has under a name: a command, or a group of commands."""
+    """Add a module's command, or group of commands, of that name."""
     command = getattr(module, name)
     if isinstance(command, typer.Typer):
         app.add_typer(command, name=name, rich_help_panel=panel)
@@ -142,13 +142,13 @@ def as_typed(error: SettingError, given: Mapping[str, Any]) -> str:
 
 
 def option_of(setting: str, given: Mapping[str, Any]) -> str | None:
-    """Return the option of a command that sets a parameter, or `None` where it has none."""
+    """Return the option of a command that sets a parameter, or `None` without one."""
     option = OPTIONS.get(setting, f"--{setting.replace('_', '-')}")
     return option if any(name in given for name in _names_of(setting)) else None
 
 
 def _names_of(setting: str) -> tuple[str, ...]:
-    """Return what a command may call the value of a parameter."""
+    """Return the names that a command may give to the value of a parameter."""
     return setting, OPTIONS.get(setting, setting).removeprefix("--").replace("-", "_"), *_SEVERAL.get(setting, ())
 
 

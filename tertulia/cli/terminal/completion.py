@@ -1,4 +1,4 @@
-"""What a shell completes: runs, scenarios and settings. The store is read by plain SQL, and no engine is loaded."""
+"""Completion in a shell: runs, scenarios and settings. The store is read by plain SQL, and no engine is loaded."""
 
 import os
 from collections.abc import Iterable
@@ -59,7 +59,7 @@ def complete_simulation(context: typer.Context, incomplete: str) -> Completions:
 
 
 def complete_setting(incomplete: str) -> Completions:
-    """Return what `--set` takes, up to the `=`."""
+    """Return the parameters that `--set` takes, up to the `=`."""
     return _beginning(incomplete, ((f"{name}=", about) for name, about in completing.settings()))
 
 

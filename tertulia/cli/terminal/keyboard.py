@@ -77,7 +77,7 @@ class Keyboard:
         return line.decode(errors="replace")
 
     def _pasted(self, terminal: int) -> bytes:
-        """Return what else the terminal holds: further lines of what was pasted, the last one perhaps unfinished."""
+        """Return the rest that the terminal holds: further lines of a pasted text, the last one perhaps unfinished."""
         import termios
 
         pasted, read = bytearray(), b""

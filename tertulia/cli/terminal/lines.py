@@ -19,7 +19,7 @@ def print_turn(
     before: Turn | None = None,
     is_edited: bool = False,
 ) -> None:
-    """Print who came or left since the turn `before`, and a turn: number, clock, and utterance or silence.
+    """Print arrivals and departures since the turn `before`, and a turn: number, clock, and utterance or silence.
 
     A terminal breaks long lines after the clock; in a pipe a turn is one line. The length of a silence is printed if it
     is known.
@@ -44,7 +44,7 @@ def print_turn(
 
 
 def utterance(turn: Turn, silence_s: float | None, is_edited: bool = False) -> Text:
-    """Return speaker and text of a turn, with a mark where a person rewrote it; or the silence."""
+    """Return speaker and text of a turn, with a mark if a person rewrote it; or the silence."""
     if turn.speaker is None:
         return Text(silence(silence_s), "dim italic")
     mark = ("  ✎ rewritten by a person", "dim") if is_edited else ""

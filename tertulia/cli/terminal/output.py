@@ -13,12 +13,12 @@ from rich.text import Text
 
 from tertulia.state.text import clean
 
-#: The width of what is no table where there is no terminal: nothing is ever cut.
+#: The width of text outside tables without a terminal: nothing is ever cut.
 _PIPED_WIDTH = 100_000
 
 
 class DataConsole(Console):
-    """A console whose caller decides what a closed pipe means."""
+    """A console whose caller decides the meaning of a closed pipe."""
 
     def on_broken_pipe(self) -> None:
         """Re-raise the error; rich would exit with 1."""

@@ -1,4 +1,4 @@
-"""What to do about a command that can't be parsed: the remedy of that error, where possible a command to copy."""
+"""Remedies for a command that can't be parsed, if possible with a command to copy."""
 
 import re
 import shlex
@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from tertulia.state.errors import meant_number, nearest_hint, nearest_of
 from tertulia.state.wrong_values import value_problem
 
-#: What other programs call our commands; one of two words is another command's.
+#: The names of our commands in other programs; one of two words is another command's.
 _COMMANDS = {
     **dict.fromkeys(("list", "ls", "history", "log"), "runs"),
     **dict.fromkeys(("start", "new", "chat", "begin"), "run"),
@@ -23,7 +23,7 @@ _COMMANDS = {
     **dict.fromkeys(("remove", "rm", "delete"), "runs rm"),
     **{"compare": "diff", "measure": "metrics", "town": "simulate", "experiments": "lab list", "help": "--help"},
 }
-#: What our options are called elsewhere.
+#: The names of our options in other programs.
 _OPTIONS = {
     **dict.fromkeys(("--turns", "--max-turns", "--max-rounds", "--steps", "--length"), "--rounds"),
     **dict.fromkeys(("--removal-factor", "--λ", "-l"), "--lambda"),
@@ -34,7 +34,7 @@ _EXAMPLE = re.compile(r"^\s*Example: (.+)$", re.MULTILINE)
 
 
 def explained(error: Any, arguments: Sequence[str]) -> str:
-    """Return the message of an error of parsing with what was given, what to do, and often the command that was meant.
+    """Return the message of a parsing error with the given words, the remedy, and often the command that was meant.
 
     Args:
         arguments: All that was typed after the program's name.
@@ -74,7 +74,7 @@ def _see(path: Iterable[str]) -> str:
 
 
 def _try(arguments: Sequence[str], typed: str, meant: str) -> str:
-    """Return the question whether this was meant: the command with `meant` in place of what was typed."""
+    """Return the question whether this was meant: the command with `meant` in place of `typed`."""
     words: list[str] = []
     for argument in arguments:
         if argument == typed:
@@ -113,7 +113,7 @@ def _setting_meant(name: str) -> str | None:
 
 
 def _command_meant(name: str, path: Sequence[str], group: Any, arguments: Sequence[str]) -> str:
-    """Return what to do about a command that there is not, or not in this group."""
+    """Return the remedy for a command that does not exist, or not in this group."""
     if path:
         if _COMMANDS.get(name) == path[0]:  # `runs list`
             return f"; did you mean: {shlex.join(['tertulia', *path])}"

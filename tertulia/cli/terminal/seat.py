@@ -27,7 +27,7 @@ class Seat:
         """Take the seat; unless all turns are shown anyway, the last ones are printed with each question."""
         self._start, self._turns_are_shown = start, turns_are_shown
         self._keyboard = Keyboard(sys.stdin)
-        self._told: set[str] = set()  # who they are
+        self._told: set[str] = set()  # agents whose role has been printed
         self._last_shown = -1
 
     async def ask(self, invitation: Invitation) -> Answer | None:

@@ -1,4 +1,4 @@
-"""A line on the terminal about what a command does or waits for."""
+"""A line on the terminal about the work and the waits of a command."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -25,20 +25,20 @@ def can_ask() -> bool:
 
 
 class StatusLine:
-    """The line; without a terminal (`None`) only what a model waits for is printed, a line each."""
+    """The line; without a terminal (`None`) only the waits of a model are printed, a line each."""
 
     def __init__(self, status: "Status | None") -> None:
         self._status = status
         self._step: Text = Text()
 
     def show(self, step: str) -> None:
-        """Show what is being done."""
+        """Show the present step."""
         self._step = plain(step)
         if self._status is not None:
             self._status.update(self._step)
 
     def report(self, activity: Activity) -> None:
-        """Show what a model waits for, or its progress; for an empty text show the step again."""
+        """Show the wait of a model, or its progress; for an empty text show the step again."""
         if self._status is None or activity.is_note:
             if activity.text and activity.fraction is None:
                 progress().print(plain(activity.text))

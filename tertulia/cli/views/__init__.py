@@ -1,1 +1,1 @@
-"""What commands print of runs: a module for each kind of thing."""
+"""The output of commands about runs: a module for each kind of thing."""

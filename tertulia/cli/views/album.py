@@ -1,4 +1,4 @@
-"""Album chats: exchanges, how one came about, a diary, the journey of a picture, and who did what."""
+"""Album chats: exchanges, how one came about, a diary, the journey of a picture, and each person's figures."""
 
 from collections.abc import Sequence
 
@@ -41,7 +41,7 @@ def print_exchanges(console: Console, exchanges: Sequence[RecordedExchange], pop
 
 
 def print_exchange(console: Console, recorded: RecordedExchange, population: Population) -> None:
-    """Print who asked whom about which picture, and what was said."""
+    """Print the pair, the picture and the lines of an exchange."""
     _print_heading(console, recorded, population)
     _print_lines(console, exchange_lines(recorded, population))
 

@@ -1,4 +1,4 @@
-"""The heading of what a model said about stored runs."""
+"""The heading of a model's statements about stored runs."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Who leads, mediates, proposes and gets things done, with the lines that show it. Source: ChatAgents, Fig. 5."""
+"""People that lead, mediate, propose and get things done, with the lines that show it. Source: ChatAgents, Fig. 5."""
 
 from collections.abc import Sequence
 

@@ -29,7 +29,7 @@ _BAR = 24
 
 
 def print_round(console: Console, details: TurnDetails, round: Round, parameters: Parameters) -> None:
-    """Print the cognition of each agent (or of the one who is asked about) in the round of a turn, then the race."""
+    """Print the cognition of each agent (or of the requested agent) in the round of a turn, then the race."""
     for present in round.agents:
         if details.agent in (None, present.agent):
             _print_agent(console, present, parameters, details)

@@ -1,4 +1,4 @@
-"""Two runs beside each other: what they were made with, where they part, and every turn that differs."""
+"""Two runs beside each other: their settings, the point at which they part, and every turn that differs."""
 
 import json
 from collections.abc import Iterable, Sequence

@@ -19,7 +19,7 @@ from tertulia.views.wording.phrases import grouped, made_with, people_line
 
 
 def print_run(console: Console, store: Store, run: RunRecord, start: Start) -> None:
-    """Print a run: what it is, how it stands, and every turn."""
+    """Print a run: its heading, its status, and every turn."""
     if not isinstance(start, Case):
         console.print(plain(f"{run.run} · {run.scenario}", "bold"))
         console.print(meeting_heading(start))

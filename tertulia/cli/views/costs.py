@@ -1,4 +1,4 @@
-"""What a run took, or would take: calls, tokens and time, by agent, by step and by model."""
+"""The cost of a run, past or expected: calls, tokens and time, by agent, by step and by model."""
 
 from collections.abc import Sequence
 

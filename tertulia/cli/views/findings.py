@@ -1,4 +1,4 @@
-"""What a report says, in short: the figures of each setting, and the verdicts."""
+"""A report in short: the figures of each setting, and the verdicts."""
 
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from tertulia.lab.pages.page import Table
     from tertulia.lab.reports.report import Findings
 
-#: What is printed of the table of verdicts.
+#: The printed columns of the table of verdicts.
 _VERDICT_COLUMNS = ("ordering", "paper", "here", "interval", "cases", "verdict", "would_decide")
 
 

@@ -1,4 +1,4 @@
-"""What a model answered to the Big Five Inventory about everybody. Source: ChatAgents, Table I."""
+"""A model's answers to the Big Five Inventory about everybody. Source: ChatAgents, Table I."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What is printed of a run or a town while it goes on: its heading, every turn, and on demand all thoughts."""
+"""The output of a run or a town while it goes on: its heading, every turn, and on demand all thoughts."""
 
 from tertulia.cli.terminal.lines import meeting_heading, print_turn
 from tertulia.cli.terminal.output import data, plain
@@ -67,7 +67,7 @@ def print_town(simulation: Simulation) -> None:
 
 
 def print_encounter(encounter: Encounter, turns: int) -> None:
-    """Print who met, when and where, the number of turns, and the run."""
+    """Print the pair, time and place of an encounter, the number of turns, and the run."""
     place = f", {encounter.place}" if encounter.place else ""
     line = f"day {encounter.day} {encounter.time:%H:%M} {' and '.join(encounter.pair)}{place}"
     line += f"{mark_of(encounter)}: {counted(turns, 'turn')}"

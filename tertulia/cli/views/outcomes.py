@@ -1,4 +1,4 @@
-"""What came of conversations for their people, by a model. Source: Zhou et al. 2024 (Sotopia)."""
+"""Outcomes of conversations for their people, by a model. Source: Zhou et al. 2024 (Sotopia)."""
 
 from rich.console import Console
 

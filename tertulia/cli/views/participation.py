@@ -1,4 +1,4 @@
-"""Who took part how much: people, their cognition, and their share of the floor. Source: ChatAgents, Table II."""
+"""Participation: people, their cognition, and their share of the floor. Source: ChatAgents, Table II."""
 
 from rich.console import Console
 from rich.text import Text
@@ -63,7 +63,7 @@ def _print_cognition(console: Console, figures: Participation, published: Partic
 
 
 def _print_reasons(console: Console, figures: Participation) -> None:
-    """Print what made everybody willing, where it is known: who speaks by a timer only has not been moved."""
+    """Print everybody's reasons to want to speak, if known; an agent that speaks by a timer only has none."""
     rows = [
         Row((plain(agent.agent, "bold"), *(str(agent.wanting_for[reason]) for reason in _REASONS)))
         for agent in figures.agents

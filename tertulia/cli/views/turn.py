@@ -1,4 +1,4 @@
-"""The making of an utterance: the weight of every unit, what was removed, and the candidates with their judgement."""
+"""The making of an utterance: the weight of every unit, the removed units, and the candidates with their judgement."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ def _print_variations(console: Console, details: TurnDetails, prompt: Prompt) ->
 
 
 def _print_units(console: Console, details: TurnDetails, prompt: Prompt) -> None:
-    """Print every unit with how much the line leaned on it as bar and number, what was measured, and the score of λ.
+    """Print every unit with how much the line leaned on it as bar and number, the measured loss, and the score of λ.
 
     A removed unit is marked and struck. Bars grow with the root of the number, so that small ones differ, too.
     """
@@ -81,7 +81,7 @@ class _Column:
         return cls(scores, scale or max(map(abs, scores.values()), default=0.0) or 1.0)
 
     def cell(self, unit: str, *, with_bar: bool) -> str:
-        """Return the number of a unit, behind a bar where there is one."""
+        """Return the number of a unit, behind a bar if `with_bar`."""
         digits = max(3, 2 - math.floor(math.log10(self.scale)))
         width = max(len(number(score, digits)) for score in self.scores.values())
         share = max(0.0, self.scores.get(unit, 0.0)) / self.scale  # without a unit, a line may be likelier

@@ -39,8 +39,8 @@ participants:
   - {name: 老王, goals: [省钱], schedule: {joins: "18:01"}}
 """
 
-#: What a model may read in Latin letters: the form's name, its booleans, and the names of fields.
-FIELDS = ("topic", "goal", "emotion", "personality", "yes", "no")
+#: What a model may read in Latin letters: the form's name, its booleans, names of fields and values.
+FIELDS = ("topic", "goal", "emotion", "personality", "yes", "no", "none", "meeting", "task")
 ALLOWED = {"JSON", "true", "false", *MECHANISMS, *FIELDS}
 LETTERS = re.compile(r"[A-Za-z_]+")
 KEY = re.compile(r'"(?:[^"\\]|\\.)*"(?=:)')

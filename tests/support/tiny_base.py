@@ -6,9 +6,8 @@ from pathlib import Path
 def save_tiny_base(folder: Path) -> Path:
     """Write the model and its tokenizer to a folder; return it."""
     import torch
+    from support.tiny_tokenizer import VOCABULARY, tiny_tokenizer
     from transformers import LlamaConfig, LlamaForCausalLM
-
-    from benchmarks.tiny_tokenizer import VOCABULARY, tiny_tokenizer
 
     torch.manual_seed(0)
     LlamaForCausalLM(
