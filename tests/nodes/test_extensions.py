@@ -287,9 +287,8 @@ def test_a_function_without_source_is_refused() -> None:
 
 def test_a_run_goes_on_with_the_same_object_only() -> None:
     noted = Registry().including_objects([a_node(in_a_cell(CELL))]).extensions
-    with pytest.raises(ExtensionError, match=r"'mine' was handed over in Python.*resume\(run, additions=.*nodes=…\)\)`"):
-        ExtensionError, match=r"'mine' was handed over in Python.*`tertulia\.resume\(run, additions=.*nodes=…\)\)`"
-    ):
+    words = r"'mine' was handed over in Python.*resume\(run, additions=.*nodes=…\)\)`"
+    with pytest.raises(ExtensionError, match=words):
         reload_extensions(noted)
     assert reload_extensions(noted, nodes=[a_node(in_a_cell(CELL))]).extensions == noted
     changed = a_node(in_a_cell(CELL.replace("False", "True")))
