@@ -1,4 +1,4 @@
-"""Going on with a stored run in Python: as a fork, from its last turn; and stopping it."""
+"""Going on with a stored run in Python: as a fork, after a stop; and stopping it."""
 
 import warnings
 from collections.abc import Mapping
