@@ -45,7 +45,7 @@ _ROLES: Mapping[str, Role] = {
 
 
 class Pruned(NamedTuple):
-    """What λ leaves of a prompt.
+    """The rest of a prompt after removal by λ.
 
     Attributes:
         kept, removed: Ids of units, in the order of the prompt.
@@ -62,7 +62,7 @@ def open_model(name: str, cache: Path | str | None = None, precision: str = "aut
 
     Args:
         name: `smollm2` (embedded), a folder, or a hub id `owner/name`.
-        cache: Where converted models are kept; `~/.cache/tertulia` if it is not given.
+        cache: The folder of converted models; `~/.cache/tertulia` if it is not given.
         precision: Of the weights: `float32`, `bfloat16`, `float16`, or `auto`, what suits this machine.
 
     Raises:
@@ -124,7 +124,7 @@ def unit_scores(
 
 
 def prune(units: Units, scores: Mapping[str, float], removal_factor: float, walk: "Walk" = "paper") -> Pruned:
-    """Return what λ keeps and what it removes. Source: APP §3.1, Algorithm 1.
+    """Return the units that λ keeps and those that it removes. Source: APP §3.1, Algorithm 1.
 
     Units are removed, the highest score first, as long as the removed share of the total stays within λ. Of units of a
     run, those that are not removable stay, and the instructions of a block go with its last item.
@@ -154,7 +154,7 @@ def prune(units: Units, scores: Mapping[str, float], removal_factor: float, walk
 def render_messages(
     messages: Sequence[tuple[Role, str]], units: Sequence[Unit], tokenizer: Tokenizer, reply_prefix: str = ""
 ) -> RenderedPrompt:
-    """Return messages as tokens, with the span of each unit; what stands between units belongs to none.
+    """Return messages as tokens, with the span of each unit; tokens between units belong to none.
 
     Raises:
         UsageError: A unit does not stand behind the one before it.

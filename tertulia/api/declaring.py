@@ -51,7 +51,7 @@ def scorer(
         function: From the units of a prompt (`tertulia.state.records.Unit`), and the runtime context where it needs two
             arguments, to a score of 0 or more for each: in their order, or by unit id. It may be `async`.
         name: The node's name; the function's if it is not given.
-        description: What it does, in a line; else the first line of the function's docstring.
+        description: Its purpose, in a line; else the first line of the function's docstring.
         timeout_s: Seconds that it may take, its waiting for the model not counted.
 
     Raises:
@@ -103,10 +103,10 @@ def node(
     """Return a decorator that makes a node for a place of the graphs from `function(state, runtime)`.
 
     Args:
-        place: Where it stands (`tertulia nodes list` has them all).
+        place: Its place in the graph (`tertulia nodes list` has them all).
         reads: State keys that it reads, besides those that tell the moment.
         name: The node's name; the function's if it is not given.
-        description: What it does, in a line; else the first line of the function's docstring.
+        description: Its purpose, in a line; else the first line of the function's docstring.
         parameters: The class of its parameters, each with a default.
         timeout_s: Seconds that it may take, its waiting for the model not counted.
 
@@ -146,7 +146,7 @@ def mechanism(
     parameters: type[Record] | None = None,
     timeout_s: float | None = None,
 ) -> Callable[[Callable[..., Any]], Mechanism]:
-    """Return a decorator that makes a mechanism from `function(view)`, which returns what the agent finds.
+    """Return a decorator that makes a mechanism from `function(view)`, which returns the agent's finding.
 
     ::
 

@@ -1,4 +1,4 @@
-"""Going on with a stored run in Python: as a fork, from where it was stopped; and stopping it."""
+"""Going on with a stored run in Python: as a fork, after a stop; and stopping it."""
 
 import warnings
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ class DrivenRun:
 
     @property
     def record(self) -> RunRecord:
-        """The run's record: what it was made with, and how it stands."""
+        """The run's record: its settings, and its status."""
         with self.store.opened() as store:
             return store.run(self.id)
 
@@ -81,7 +81,7 @@ class DrivenRun:
             seat: Whose words a person types.
             ask: Asks that person (see `tertulia.run`).
             budget: The fork's own budget (`Budget`).
-            cache: Where converted models are kept.
+            cache: The folder of converted models.
             api_keys: Keys of remote models, by variable.
             progress: Whether a progress bar is shown.
 
@@ -129,7 +129,7 @@ class DrivenRun:
             additions: The nodes and mechanisms that were handed over, and extensions that may have changed.
             ask: Asks the person who has a seat.
             budget: A new budget.
-            cache: Where converted models are kept.
+            cache: The folder of converted models.
             api_keys: Keys of remote models, by variable.
             progress: Whether a progress bar is shown.
 

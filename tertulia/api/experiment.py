@@ -50,7 +50,7 @@ class Experiment:
     Everything is read from the store when it is asked for, so that one which runs elsewhere shows how far it is.
 
     Attributes:
-        name: What it is called in the store (`tertulia lab list`).
+        name: Its name in the store (`tertulia lab list`).
         store: The store that it lies in.
     """
 
@@ -212,7 +212,7 @@ class Experiment:
 
     @with_named_arguments
     def export(self, format: "Format", out: "PathLike[str] | str", *, force: bool = False) -> tuple[Path, ...]:
-        """Write the runs in which somebody speaks to files or a folder for another tool, such as MLflow.
+        """Write the runs with speech to files or a folder for another tool, such as MLflow.
 
         ::
 

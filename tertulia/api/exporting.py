@@ -39,7 +39,7 @@ def write_export(
 
 
 class Exported:
-    """What is written of a run."""
+    """The parts of a run that are written."""
 
     store: StoreHandle
     id: str

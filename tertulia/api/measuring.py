@@ -1,4 +1,4 @@
-"""What is measured of an experiment or a run in Python: the figures of the commands, as records."""
+"""Measurements of an experiment or a run in Python: the figures of the commands, as records."""
 
 import warnings
 from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord
 from tertulia.views.measuring.dialogues import spoken_in
 
-#: What is said of figures of a rehearsal.
+#: The note on figures of a rehearsal.
 REHEARSED = "a stand-in without weights spoke: the figures show that everything works, and mean nothing"
 
 

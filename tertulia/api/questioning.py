@@ -72,7 +72,7 @@ class Questioned:
         cache: Path | str | None = None,
         api_keys: Mapping[str, str] | None = None,
     ) -> Responses:
-        """Ask somebody anything after a turn, in character, and return the answers.
+        """Ask an agent anything after a turn, in character, and return the answers.
 
         The conversation does not change: nobody in it hears of a question, and a run that goes on goes on as it would.
         Each question is asked by itself. Answers are stored beside the run, with what was prompted; the same question
@@ -124,7 +124,7 @@ class Questioned:
 
     aask = awaitable(
         ask,
-        """Ask somebody anything after a turn without blocking the event loop (see `ask`).
+        """Ask an agent anything after a turn without blocking the event loop (see `ask`).
 
         Args and Raises: As `ask`; CancelledError where it is cancelled: earlier answers are kept.
         """,

@@ -81,13 +81,13 @@ def run(
         ask: Asks that person: an async function from an `Invitation` to an `Answer`, or `None` where they leave.
         budget: Calls, tokens, money and real time that it may take (`Budget`).
         store: The store: a file, or the address of a database, `postgresql://USER@HOST/DATABASE`.
-        cache: Where converted models are kept; `~/.cache/tertulia` if it is not given.
+        cache: The folder of converted models; `~/.cache/tertulia` if it is not given.
         api_keys: Keys of remote models, by variable: `{"OPENAI_API_KEY": …}`.
         progress: Whether a progress bar is shown, where there is a terminal or a notebook.
 
     Raises:
         BudgetError: A budget is spent: the run is interrupted, and `resume` goes on, with a new budget or none.
-        StoppedError: Somebody stopped it (`Run.stop`, `tertulia stop`); likewise.
+        StoppedError: It was stopped (`Run.stop`, `tertulia stop`); likewise.
         TertuliaError: The run can't be made like that, or failed; the text is the line that the command prints.
         KeyboardInterrupt: It was interrupted.
     """
@@ -181,7 +181,7 @@ def resume(
     Args:
         run: A run, its id, a unique beginning of it, or `@last`.
         additions, ask, budget, cache, api_keys, progress: As in `Run.resume`.
-        store: The store, where a run is named.
+        store: The store of a named run.
 
     Raises:
         TertuliaError: There is no such run, it can't go on, or it failed.

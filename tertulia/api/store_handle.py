@@ -40,7 +40,7 @@ class StoreHandle:
         return SqlStore.open(self.path)
 
     def check_open(self) -> None:
-        """Raise `StorageError` where the handle was closed."""
+        """Raise `StorageError` if the handle was closed."""
         if self.is_closed:
             raise StorageError(f"the store {self.path} was closed; open it again with tertulia.open_store")
 

@@ -134,7 +134,7 @@ class Run(DrivenRun, Questioned, Checking, Exported):
             return turn_document(store, details)
 
     def frame(self, of: FrameOf = "turns") -> "DataFrame":
-        """Return what is stored as a pandas data frame; docs/data.md has the columns.
+        """Return stored records as a pandas data frame; docs/data.md has the columns.
 
         Args:
             of: A row per turn, part of one, unit of a prompt, agent and round, or call of a model.
@@ -151,7 +151,7 @@ class Run(DrivenRun, Questioned, Checking, Exported):
         return getattr(frames, of)(self.store.path, self.id)
 
     def participation(self) -> "Participation":
-        """Return who took part how much, as in ChatAgents' Table II."""
+        """Return each agent's share in the run, as in ChatAgents' Table II."""
         from tertulia.views.measuring.participation import read_participation
 
         with self._opened() as opened:
@@ -193,7 +193,7 @@ class Run(DrivenRun, Questioned, Checking, Exported):
             return "\n".join(transcript(*opened, thoughts))
 
     def document(self) -> dict[str, Any]:
-        """Return what `tertulia show RUN --json` prints."""
+        """Return the document that `tertulia show RUN --json` prints."""
         with self._opened() as opened:
             return conversation_document(*opened)
 

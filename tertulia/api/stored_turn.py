@@ -90,7 +90,7 @@ class StoredTurn:
 
     @property
     def speaker(self) -> str | None:
-        """Who spoke; `None` in a silence."""
+        """The speaker; `None` in a silence."""
         return self.details.record.turn.speaker
 
     @property
@@ -217,7 +217,7 @@ class StoredTurn:
         return Records(self.details.round.agents if self.details.round else ())
 
     def document(self) -> dict[str, Any]:
-        """Return what `tertulia show RUN --turn N --json` prints."""
+        """Return the document that `tertulia show RUN --turn N --json` prints."""
         return self._document(self.details)
 
     def __repr__(self) -> str:
@@ -298,7 +298,7 @@ class RunTurn(Turn):
         return self._stored.agents
 
     def document(self) -> dict[str, Any]:
-        """Return what `tertulia show RUN --turn N --json` prints."""
+        """Return the document that `tertulia show RUN --turn N --json` prints."""
         return self._stored.document()
 
     def __eq__(self, other: object) -> bool:

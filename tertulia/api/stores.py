@@ -74,7 +74,7 @@ class Store(StoreHandle):
         """Return an experiment that a sweep, or `tertulia lab run`, has made.
 
         Args:
-            name: What it is called; `experiments()` has all.
+            name: Its name; `experiments()` has all.
 
         Raises:
             NotFoundError: There is none; the nearest name is given.

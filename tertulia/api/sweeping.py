@@ -104,7 +104,7 @@ def sweep(
 
     Raises:
         BudgetError: A budget is spent: called again, it goes on, with a new budget or none.
-        StoppedError: Somebody stopped it (`Experiment.stop`, `tertulia stop`); likewise.
+        StoppedError: It was stopped (`Experiment.stop`, `tertulia stop`); likewise.
         TertuliaError: It can't be run like that; the text is the line that the command prints. A trial that fails is a
             warning, and does not stop the others.
         KeyboardInterrupt: It was interrupted; called again, it goes on.

@@ -1,4 +1,4 @@
-"""Agreements of the days of a town, and what became of them."""
+"""Agreements of the days of a town, and their outcomes."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -13,14 +13,14 @@ from tertulia.state.text import counted
 from tertulia.state.town import Encounter, Simulation
 from tertulia.storage.store import SqlStore
 
-#: What became of an agreement to meet; a task is only remembered: nothing tells whether it is done.
+#: The outcome of an agreement to meet; a task is only remembered: nothing tells whether it is done.
 Outcome = Literal["kept", "not kept", "to come", "to do"]
 
 _WHY: dict[Hindrance, str] = {"asleep": "{} sleeps then", "engaged": "{} had agreed to meet somebody else then"}
 
 
 class TownAgreement(Record):
-    """An agreement of a town, and what became of it."""
+    """An agreement of a town, and its outcome."""
 
     agreement: Agreement
     made: datetime = Field(description="when the conversation began in which it was made")
@@ -32,7 +32,7 @@ class TownAgreement(Record):
 
 
 def town_agreements(store: SqlStore, simulation: Simulation) -> list[TownAgreement]:
-    """Return what was agreed on in the days of a town, in order."""
+    """Return the agreements of the days of a town, in order."""
     diary = store.simulations.diary(simulation.simulation)
     if not diary:
         return []
@@ -84,7 +84,7 @@ def in_words(agreement: Agreement, place: str | None = None) -> str:
 
 
 def outcome_in_words(agreement: TownAgreement) -> str:
-    """Return what became of an agreement of a town."""
+    """Return the outcome of an agreement of a town."""
     behind = agreement.why or (f"in {agreement.met}" if agreement.met else "")
     return f"{agreement.outcome}{f': {behind}' if agreement.why else f' {behind}' if behind else ''}"
 

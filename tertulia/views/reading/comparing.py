@@ -1,4 +1,4 @@
-"""Comparison of two runs: what they were made with, where they part, and how varied each is."""
+"""Comparison of two runs: their settings, their first difference, and how varied each is."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class RunComparison:
         return self.comparison.differing[0] if self.comparison.differing else None
 
     def __repr__(self) -> str:
-        """Return a line about where the two part."""
+        """Return a line about the first difference of the two."""
         a, b = (run.run for run in self.runs)
         if self.is_same:
             return f"<runs {a} and {b}: identical>"

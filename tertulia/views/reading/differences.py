@@ -1,4 +1,4 @@
-"""Compare two runs by all their records: their settings, where they diverge, and how every turn differs.
+"""Compare two runs by all their records: their settings, their first difference, and how every turn differs.
 
 1. The records of a turn become a plain document (`turn_documents`), whose keys stand in the order in which things
    happen: the first difference of the first turn that differs is where two runs diverge.
@@ -33,7 +33,7 @@ _READ_AT_ONCE, _READ_BETWEEN = 512, 8
 
 @dataclass(frozen=True)
 class Difference:
-    """A place where two documents differ.
+    """A difference of two documents.
 
     Attributes:
         path: Names, from the outermost in.
@@ -59,7 +59,7 @@ class TurnComparison:
     b: Document | None
 
     def __repr__(self) -> str:
-        """Return what differs, in a line."""
+        """Return the differences, in a line."""
         return f"<{self}>"
 
     def __str__(self) -> str:

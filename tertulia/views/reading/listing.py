@@ -205,7 +205,7 @@ class Removal:
 
 
 def plan_removal(store: SqlStore, names: Iterable[str], with_forks: bool = False) -> Removal:
-    """Return what would be deleted, without removing anything.
+    """Return the files to delete, without removing anything.
 
     Args:
         names: Ids of runs, or `@last`.

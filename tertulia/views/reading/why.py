@@ -76,7 +76,7 @@ def parameters_of(run: RunRecord, name: str) -> Parameters:
     return Parameters.model_validate(run.parameters if own is None else own.parameters)
 
 
-# --- what was removed -----------------------------------------------------------------------------------------------
+# --- removed units -----------------------------------------------------------------------------------------------
 
 
 def _removal_clause(details: TurnDetails) -> str:
@@ -101,7 +101,7 @@ def _removal_clause(details: TurnDetails) -> str:
 
 
 def _measure(details: TurnDetails) -> str:
-    """Return what a share is of: attention, or the scores of another scorer."""
+    """Return the whole of a share: attention, or the scores of another scorer."""
     parameters = parameters_of_speaker(details)
     return "score" if "score" in parameters.nodes or parameters.reducer == "learned" else "attention"
 

@@ -1,4 +1,4 @@
-"""What a line, or a thought, leaned on, in words."""
+"""The units that a line, or a thought, leaned on, in words."""
 
 from tertulia.state.line_scores import reader_of
 from tertulia.views.reading.leaning import Reason, reasons

@@ -16,7 +16,7 @@ def floor_sentence(round: Round, parameters: Parameters, thoughts: Mapping[str, 
     """Return who wanted to speak, who was first and by how much, and what moved them; or why nobody spoke.
 
     Args:
-        thoughts: The thoughts of the round that somebody had read, by agent.
+        thoughts: The thoughts of the round that were read, by agent.
     """
     winner = next((agent for agent in round.agents if agent.won), None)
     if round.floor is None:
@@ -30,7 +30,7 @@ def floor_sentence(round: Round, parameters: Parameters, thoughts: Mapping[str, 
 
 
 def _race(round: Round, floor: Floor, winner: AgentRound) -> str:
-    """Return who wanted to speak, and who was first."""
+    """Return the agents that wanted to speak, and the first of them."""
     willing = [agent.agent for agent in round.agents if agent.bid is not None and agent.bid.willing]
     after = "" if floor.waited_s is None else f" after {floor.waited_s:.2f} s"
     if willing == [winner.agent]:
