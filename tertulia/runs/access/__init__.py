@@ -1,1 +1,1 @@
-"""What a run may use: models by name, what is installed, and whom and which files the user trusts."""
+"""Resources of a run: models by name, installed packages, and the hosts and files that the user trusts."""

@@ -1,4 +1,4 @@
-"""The models of a run: opened once each, checked against what the parameters ask of them."""
+"""The models of a run: opened once each, checked against the demands of the parameters."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -47,8 +47,8 @@ class ModelAccess:
     Attributes:
         cache: The folder of converted models and of the vectors of texts.
         keys: Keys of remote models by environment variable (`OPENAI_API_KEY`).
-        report: Receives what a model waits for, while it is opened and afterwards.
-        trust: What the user has named before; asks about the rest.
+        report: Receives the reason for which a model waits, while it is opened and afterwards.
+        trust: Knows the names that the user has given before; asks about the rest.
         named: Models that the command or the program names.
         with_code: Models whose own Python code may run.
         kept: Open models, shared by runs that ask for the same; `None`: each run opens its own.
@@ -274,7 +274,7 @@ class Engines:
         return (self.model, *self.participant_models.values(), *self.roles.values())
 
     def check(self, parameters: Parameters) -> None:
-        """Refuse parameters that ask of a model what it can't do.
+        """Refuse parameters that demand of a model a task that it can't do.
 
         Raises:
             UsageError: A text-only model has to score or to give likelihoods; or the layout does not allow the order
@@ -342,7 +342,7 @@ def open_engines(name: str, start: Start | None, parameters: Parameters, access:
     """Open the models of a new run, each once.
 
     Raises:
-        TertuliaError: A model does not exist, can't be used or loaded, or can't do what the parameters ask.
+        TertuliaError: A model does not exist, can't be used or loaded, or can't do a task that the parameters demand.
     """
     engines = _open(name, participant_models_of(name, start), EMBEDDER, parameters, access)
     engines.check(parameters)

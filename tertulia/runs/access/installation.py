@@ -1,4 +1,4 @@
-"""What must be installed to run models on this machine, and the command that installs what is missing."""
+"""Packages that models on this machine need, and the command that installs missing ones."""
 
 import platform
 import re
@@ -15,7 +15,7 @@ from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import NotFoundError
 from tertulia.storage.addresses import StoreAddress
 
-#: The extras with what the models of this machine need.
+#: The extras with the packages that models of this machine need.
 LOCAL = ("local", "embedder", "metrics", "pictures")
 
 #: Installed without their dependencies.
@@ -41,7 +41,7 @@ def needed_packages() -> dict[str, str]:
 
 
 def installed_version(distribution: str) -> str | None:
-    """Return the version of a distribution, `None` where it is not installed."""
+    """Return the version of a distribution, `None` if it is not installed."""
     try:
         return version(distribution)
     except PackageNotFoundError:

@@ -40,7 +40,7 @@ def participant_models_of(name: str, start: Start | None) -> dict[str, str]:
 
 
 def check_models(name: str, start: Start | None, parameters: Parameters) -> None:
-    """Refuse models that can't do what is asked, as far as their names show it, before anything is loaded.
+    """Refuse models unable to do a requested task, as far as their names show it, before anything is loaded.
 
     Raises:
         UsageError: The name of a chat model is incomplete; or a text-only model has to score or to give likelihoods.

@@ -1,7 +1,7 @@
 """Files that an experiment's YAML or a store names.
 
-What a user names, on the command line or as an argument in Python, is read. What only a file names is read if its path
-is relative and stays within the folder of that file, or if the user trusts it (`trust`): what is read goes into a
+A file that the user names, on the command line or as an argument in Python, is read. One that only a file names is read
+if its path is relative and stays within that file's folder, or if the user trusts it (`trust`): its content goes into a
 store, which may be sent back, and pictures go to a model that sees.
 """
 

@@ -1,6 +1,6 @@
-"""What a user trusts: servers and providers, extensions that are executed, and files that a file may name.
+"""A user's trust: in servers and providers, extensions that are executed, and files that a file may name.
 
-A scenario, a store, a log and a model folder are data. What they name of code, hosts, keys or the user's files is used
+A scenario, a store, a log and a model folder are data. Code, hosts, keys or the user's files that they name are used
 only if the user names it too: on the command line, as an argument in Python, or once before, which is remembered in a
 file of the user's configuration (SECURITY.md).
 """
@@ -28,7 +28,7 @@ def user_configuration() -> Path:
 
 
 class Trusted(Record):
-    """What is remembered.
+    """The remembered names.
 
     Attributes:
         places: Origins of servers (`http://127.0.0.1:8000`), providers (`openai:`) and hub ids.
@@ -50,7 +50,7 @@ def _nobody(question: str) -> bool:
 
 
 class Trust:
-    """What the user trusts: the file that remembers it, and what was named since this process began.
+    """The user's trust: the file that remembers it, and the names given since this process began.
 
     Attributes:
         ask: Asks the user a question and returns whether they agree; `False` if nobody can be asked.
@@ -67,7 +67,7 @@ class Trust:
         return (self._folder or user_configuration()) / FILE
 
     def read(self) -> Trusted:
-        """Return what is trusted.
+        """Return the trusted names.
 
         Raises:
             UsageError: The file can't be read.
@@ -83,14 +83,14 @@ class Trust:
             raise UsageError(f"{self.file}: can't be read ({first_line(error)}); mend it, or delete it") from None
 
     def remember(self, named: Trusted) -> None:
-        """Remember what the user has named; for this process only if the configuration can't be written."""
+        """Remember names that the user has given; for this process only if the configuration can't be written."""
         self._named = _joined(self._named, named)
         if named != Trusted() and _joined(known := self._read_file(), named) != known:
             with suppress(OSError):
                 self.change(lambda known: _joined(known, named))
 
     def change(self, changed: Callable[[Trusted], Trusted]) -> None:
-        """Replace what is remembered, one process at a time.
+        """Replace the remembered names, one process at a time.
 
         Raises:
             UsageError: The file can't be read.
@@ -127,14 +127,14 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 class KnownTrust(Trust):
-    """What a user trusts, for another process: it asks nobody and remembers nothing."""
+    """A user's trust, for another process: it asks nobody and remembers nothing."""
 
     def __init__(self, known: Trusted) -> None:
         super().__init__()
         self._known = known
 
     def read(self) -> Trusted:
-        """Return what is trusted."""
+        """Return the trusted names."""
         return self._known
 
     def remember(self, named: Trusted) -> None:

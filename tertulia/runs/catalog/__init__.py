@@ -1,1 +1,1 @@
-"""What there is to choose from: scenarios, settings, nodes, graphs."""
+"""Catalogs to choose from: scenarios, settings, nodes, graphs."""

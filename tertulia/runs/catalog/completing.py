@@ -1,6 +1,6 @@
-"""What can be typed where a scenario, a setting or a run is expected, each with a few words about it.
+"""Completions for the name of a scenario, a setting or a run, each with a few words about it.
 
-The store is read by plain SQL, and no engine is loaded: a shell asks while somebody types.
+The store is read by plain SQL, and no engine is loaded: a shell asks at every key.
 """
 
 import sqlite3
@@ -60,12 +60,12 @@ def stored(path: StoreAddress, query: str, last: str | None = None) -> Iterator[
     """Yield the rows of a query as value and description, newest first; none if the store can't be read.
 
     Args:
-        query: Selects the value and what is printed beside it.
+        query: Selects the value and its printed description.
         last: The description of `@last`; `None`: it is not offered.
     """
     if last is not None:
         yield "@last", last
-    if not isinstance(path, Path):  # a server is not asked while somebody types
+    if not isinstance(path, Path):  # a server is not asked during typing
         return
     with suppress(sqlite3.Error, TertuliaError), closing(open_to_look(path)) as store:
         for row in store.execute(f"{query} ORDER BY id DESC LIMIT {_MOST}").fetchall():

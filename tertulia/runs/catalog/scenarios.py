@@ -1,4 +1,4 @@
-"""What there is to run: what is shipped, scenario files and logs, with their cases."""
+"""Runnable things: shipped scenarios, scenario files and logs, with their cases."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -29,7 +29,7 @@ def list_scenarios(source: str | None = None, sample: int | None = None) -> "dic
     if source is None:
         listings = {name: list_cases(name) for name in SHIPPED}
     else:
-        # What extensions bring is not known here: nothing of theirs is executed to list a scenario.
+        # Mechanisms of extensions are not known here: listing a scenario executes none of their code.
         known = None if extensions_of(source) else _mechanisms()
         listings = {source: list_cases(source, known)}
     if sample is None:

@@ -28,7 +28,7 @@ def find_settings(name: str | None) -> tuple[GroupDescription, ...]:
 
 
 def settings_names() -> list[str]:
-    """Return what `find_settings` finds: groups, parameters and their other names."""
+    """Return the names that `find_settings` finds: groups, parameters and their other names."""
     groups = parameter_groups()
     parameters = [parameter for group in groups for parameter in group.parameters]
     names = [group.name for group in groups]
@@ -43,7 +43,7 @@ def written(value: Any) -> str:
 
 
 def default_in_words(parameter: ParameterDescription) -> str:
-    """Return the default of a parameter, and of a group chat or a preset where that is another."""
+    """Return the default of a parameter, and that of a group chat or a preset if it differs."""
     others = {"in a group": GROUP_CHAT, **{f"preset {name}": values for name, values in PRESETS.items()}}
     differing = (
         f"{where} {written(values[parameter.name])}"

@@ -1,6 +1,6 @@
 """Driving the runs of a cohort side by side: their calls of models meet in batches (`models.cohort`).
 
-What stops a run stops that run alone; an interrupt stops all of them.
+An error or a limit of one run stops that run alone; an interrupt stops all of them.
 """
 
 import asyncio
@@ -37,12 +37,12 @@ def drive_cohort(
     Args:
         runs: All runs of the cohort that have not ended, in its order; they share models by identity.
         emit: Receives the events of all runs: `RunStarted` first and `RunEnded` last of each.
-        limits: What they may spend together; without them nothing is limited.
-        look: Returns who asks that they stop, if somebody does.
+        limits: Their common budget; without them nothing is limited.
+        look: Returns the name of the requester of a stop, if any.
 
     Raises:
         StorageError: Another process drives one of the runs; nothing is touched.
-        StoppedError: The budget is spent, or somebody asked that they stop; all are interrupted.
+        StoppedError: The budget is spent, or a stop was requested; all are interrupted.
         KeyboardInterrupt: They were interrupted.
     """
     from tertulia.models.cohort import CohortBatches

@@ -1,7 +1,7 @@
 """Drive a conversation's graph from its last checkpoint: one turn, or one round of an album chat, per invocation.
 
-Where people have seats, a turn is interrupted while they are asked; the others think meanwhile. So it is while a line
-is held (`held_line`).
+A turn is interrupted while people in seats are asked; the others think meanwhile. So it is while a line is held
+(`held_line`).
 """
 
 import asyncio
@@ -62,7 +62,7 @@ async def drive(
 ) -> None:
     """Drive a conversation to its end; an interrupted run goes on after its last whole turn.
 
-    An unfinished turn starts over: agents who think together must begin together. Draws are the same, and model calls
+    An unfinished turn starts over: agents that think together must begin together. Draws are the same, and model calls
     in the journal are not repeated.
 
     Args:
@@ -71,7 +71,7 @@ async def drive(
         ask: Asks the person in the seat and returns their answer; `None` if they leave.
 
     Raises:
-        LeftError: The person has left. What was typed until then is stored.
+        LeftError: The person has left. Their words until then are stored.
         UsageError: The run has a seat, and there is nobody to ask.
     """
     if context.parameters.seat is not None and ask is None:
@@ -143,7 +143,7 @@ async def _whole_state(
     checkpointer: BaseCheckpointSaver[Any],
     parent: tuple[str, int] | None,
 ) -> StateSnapshot | None:
-    """Return the newest state after a whole turn of the run's own, if any; delete what a stopped turn has left."""
+    """Return the newest state after a whole turn of the run's own, if any; delete the remains of a stopped turn."""
     shared = parent[1] - 1 if parent else 0
     async for snapshot in states_of(graph, config):
         if snapshot.values.get("finished"):
@@ -179,7 +179,7 @@ async def _invoke(
     emit: Emit,
     ask: Ask | None,
 ) -> tuple[list[str], Mapping[str, Any]]:
-    """Run the graph to the end of a turn, or until all have answered who were asked.
+    """Run the graph to the end of a turn, or until all people that were asked have answered.
 
     It returns the ids of interrupts, and the state that the graph is left in.
     """
@@ -227,7 +227,7 @@ async def _invoke(
 
 
 def _waited_for(context: Context, asked: dict[str, Any], ask: Ask | None, emit: Emit) -> Coroutine[Any, Any, None]:
-    """Return what waits for whom the graph was interrupted: a person in a seat, or one who has paused before a line."""
+    """Return a coroutine that waits for the person behind an interrupt: one in a seat, or one that holds a line."""
     if HELD in asked:
         return wait_for_edit(context, asked, emit)
     assert ask is not None

@@ -28,14 +28,14 @@ def drive_run(
         context: From `tertulia.runs.planning.starting.begin` or `reopen`.
         emit: Receives the events, `RunStarted` first and `RunEnded` last.
         ask: Asks the person in the seat, if the run has one.
-        limits: What it may spend; without them nothing is limited.
+        limits: Its budget; without them nothing is limited.
 
     Raises:
         StorageError: Another process drives the run; nothing of it is touched.
-        StoppedError: Its budget is spent, or somebody asked that it stops; it is interrupted.
+        StoppedError: Its budget is spent, or a stop was requested; it is interrupted.
         TertuliaError: The run failed.
         KeyboardInterrupt: It was interrupted.
-        LeftError: The person who has the seat has left.
+        LeftError: The person in the seat has left.
     """
     run, limits = context.run, limits or Limits()
 
@@ -66,18 +66,18 @@ def recorded_ending(
     report_end: Callable[[RunStatus, TertuliaError | None], None],
     why_stopped: Callable[[], StoppedError | None] = lambda: None,
 ) -> Iterator[None]:
-    """Store the status of what runs inside: running, then how it ended, whatever stops it.
+    """Store the status of the run inside: running, then how it ended, whatever stops it.
 
     Args:
         store: Reopened before an error is stored, which it may itself have caused.
         set_status: Stores a status, and the error of a failure.
         report_end: Receives the status and the error, once they are stored.
-        why_stopped: Returns what an interrupt comes from, if not from a signal.
+        why_stopped: Returns the cause of an interrupt, if it is no signal.
 
     Raises:
         TertuliaError: It failed; foreign errors become a one-line `ModelError`.
         KeyboardInterrupt: It was interrupted.
-        StoppedError: A budget is spent, or somebody asked for a stop.
+        StoppedError: A budget is spent, or a stop was requested.
         LeftError: The person in the seat has left.
     """
     status: RunStatus = "failed"
@@ -94,7 +94,7 @@ def recorded_ending(
         set_status("finished")
         status = "finished"
     except (KeyboardInterrupt, SystemExit, CancelledError, GeneratorExit, LeftError, StoppedError):
-        # What an interrupt leaves no time to tidy up is closed where it waits, which is a GeneratorExit.
+        # A coroutine with no time left to tidy up after an interrupt is closed at its await: a GeneratorExit.
         status, problem = "interrupted", why_stopped()
         save_status_if_possible()
         raise

@@ -1,4 +1,4 @@
-"""Estimate what a run would take: rehearse the conversation and count the calls. Nothing is stored."""
+"""Estimate the cost of a run: rehearse the conversation and count the calls. Nothing is stored."""
 
 import asyncio
 from dataclasses import dataclass
@@ -45,5 +45,5 @@ def estimate(plan: RunPlan) -> Estimate:
 
 
 async def _nobody_types(invitation: Invitation) -> Answer:
-    """Speak for the person in the seat only where nobody else can, so that the others make the most calls."""
+    """Speak for the person in the seat only when nobody else can, so that the others make the most calls."""
     return Answer(words="" if invitation.may_pass else "I would rather hear what you think.")

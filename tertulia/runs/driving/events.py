@@ -8,7 +8,7 @@ from tertulia.state.meeting import Start
 from tertulia.state.records import RunRecord, RunStatus, Turn
 from tertulia.state.town import Encounter, Simulation
 
-#: What is shown while a node is executed.
+#: Words that are shown while a node is executed.
 STEP_PHRASES = {
     "prepare": "preparing",
     "perceive": "listening",
@@ -89,7 +89,7 @@ class RunEnded:
 
     @property
     def way_on(self) -> str:
-        """The command that goes on: a fork where the settings or the prompt are at fault, as resuming would fail."""
+        """The command that goes on: a fork if the settings or the prompt are at fault, as resuming would fail."""
         if isinstance(self.error, UsageError | ContextWindowError):
             return f"fork {self.run} --at {self.turns + 1} --set KEY=VALUE"
         return f"resume {self.run}"

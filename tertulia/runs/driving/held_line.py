@@ -1,4 +1,4 @@
-"""A held line: it is stored for the page, and the run waits until somebody there lets it pass, or rewrites it."""
+"""A held line: it is stored for the page, and the run waits until a reader there lets it pass, or rewrites it."""
 
 import asyncio
 import time
@@ -12,7 +12,7 @@ from tertulia.state.line_edit import EDITED, HELD, HeldLine, LineEdit
 
 
 async def wait_for_edit(context: Context, asked: dict[str, Any], emit: Emit, patience_s: float = PATIENCE_S) -> None:
-    """Store a held line, and return once it is stored what became of it.
+    """Store a held line, and return once its outcome is stored.
 
     Args:
         asked: The value with which the graph was interrupted.

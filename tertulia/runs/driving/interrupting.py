@@ -1,4 +1,4 @@
-"""Ctrl-C: what is computed stops soon, wherever it is, and nothing is left that waits for it."""
+"""Ctrl-C: a computation stops soon, wherever it is, and nothing is left that waits for it."""
 
 import asyncio
 import ctypes
@@ -16,10 +16,10 @@ Result = TypeVar("Result")
 #: How long the event loop has to come to the end of a step, before it is interrupted in the middle of it.
 _PATIENCE_S = 0.5
 
-#: How long what was interrupted has to tidy up.
+#: Seconds that interrupted tasks have to tidy up.
 _TIDYING_S = 2.0
 
-#: What stops a run; behind a step that takes long, an alarm does.
+#: Signals that stop a run; behind a step that takes long, an alarm does.
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 #: The event loops that run now, by thread.
@@ -30,7 +30,7 @@ _loops: dict[threading.Thread, asyncio.AbstractEventLoop] = {}
 def interruptible() -> Iterator[None]:
     """Let Ctrl-C, SIGTERM or a closed terminal raise `KeyboardInterrupt` soon; asyncio would wait for the model.
 
-    Where an event loop runs, it is raised between two of its steps. In the middle of a step only a long computation is
+    In an event loop, it is raised between two steps. In the middle of a step only a long computation is
     interrupted: asyncio's own locks and queues would stay as they were, and be waited for without end. In another
     thread than the main one, which gets no signals, this does nothing (see `interrupt_thread`).
     """
@@ -88,7 +88,7 @@ def interrupt_thread(thread: threading.Thread) -> None:
 
 
 def run_or_abandon(coroutine: Coroutine[Any, Any, Result]) -> Result:
-    """Run a coroutine as `asyncio.run` does, but do not wait long for what an interrupt stops (see `interruptible`)."""
+    """Run a coroutine as `asyncio.run` does, but wait only briefly for interrupted tasks (see `interruptible`)."""
     runner, thread = asyncio.Runner(), threading.current_thread()
     try:
         with _held():
@@ -105,13 +105,13 @@ def run_or_abandon(coroutine: Coroutine[Any, Any, Result]) -> Result:
         raise
     finally:
         _loops.pop(thread, None)
-        coroutine.close()  # where it was never begun
+        coroutine.close()  # in case it was never begun
     return result
 
 
 @contextmanager
 def _held() -> Iterator[None]:
-    """Hold signals back inside, where a loop is half made or half closed: it would complain when it is deleted."""
+    """Hold signals back inside, as a loop half made or half closed would complain when it is deleted."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (*_STOPPING, signal.SIGALRM))
     try:
         yield
@@ -120,7 +120,7 @@ def _held() -> Iterator[None]:
 
 
 def _abandon(loop: asyncio.AbstractEventLoop) -> None:
-    """Cancel what is under way, let it tidy up for a moment, and leave what does not end."""
+    """Cancel the tasks under way, let them tidy up for a moment, and leave those that do not end."""
     if loop.is_closed():
         return
     loop.set_exception_handler(lambda *_: None)  # it would tell of everything that has failed or is left
@@ -129,7 +129,7 @@ def _abandon(loop: asyncio.AbstractEventLoop) -> None:
     until = loop.time() + _TIDYING_S
     while (left := asyncio.all_tasks(loop)) and (rest_s := until - loop.time()) > 0:
         stop = loop.call_later(rest_s, loop.stop)
-        # Who is waited for hands an interrupt on to those who wait; a loop that is stopped is a RuntimeError.
+        # A task hands an interrupt on to the tasks that await it; a loop that is stopped is a RuntimeError.
         with suppress(KeyboardInterrupt, SystemExit, RuntimeError):
             loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
         stop.cancel()
@@ -138,7 +138,7 @@ def _abandon(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def _close(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """Close what did not end, without a word: Python would do so at its exit, and print what goes wrong then."""
+    """Close tasks that did not end, without a word: Python would do so at its exit, and print the errors."""
     with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # of coroutines that nobody awaits now
         for task in tasks:
             coroutine = task.get_coro()

@@ -1,7 +1,7 @@
-"""What stops a run as an interrupt does, besides signals: a budget that is spent, and somebody who asks for it.
+"""Stops of a run that act as an interrupt, besides signals: a spent budget, and a request to stop.
 
 Both raise `KeyboardInterrupt` in the event loop that drives, between two of its steps. So no node sees an error, and
-what is kept is what Ctrl-C keeps. A budget waits for the calls under way, as they are paid for; who asks does not.
+as much is kept as after Ctrl-C. A budget waits for the calls under way, as they are paid for; a request does not.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from tertulia.state.budget import NO_BUDGET, Budget, Purse, Spent
 from tertulia.state.cognition import Call
 from tertulia.state.errors import BudgetError, StoppedError
 
-#: Returns who asks for a stop, if somebody does; the store is looked at.
+#: Looks at the store, and returns the name of the requester of a stop, if any.
 Look = Callable[[], str | None]
 
 #: Seconds between two looks at the store, and the largest share of the time that looking may take.
@@ -22,14 +22,14 @@ _LOOK_EVERY_S, _SHARE = 0.25, 0.02
 
 
 class OwnPurse:
-    """What this process spent of a budget. Implements `state.budget.Purse`."""
+    """The part of a budget that this process spent. Implements `state.budget.Purse`."""
 
     def __init__(self, max_calls: int | None) -> None:
         """Begin with nothing spent."""
         self._max_calls, self._reserved, self._spent = max_calls, 0, Spent()
 
     def reserve(self, calls: int) -> int | None:
-        """Reserve calls of what is left; if there are fewer, return how many were made or reserved before."""
+        """Reserve calls of the rest; if there are fewer, return how many were made or reserved before."""
         before = self._spent.calls + self._reserved
         if self._max_calls is not None and before + calls > self._max_calls:
             return before
@@ -37,24 +37,24 @@ class OwnPurse:
         return None
 
     def settle(self, reserved: int, made: Spent) -> Spent:
-        """Give a reservation back, add what was made of it, and return all that was spent so far."""
+        """Give a reservation back, add the calls made, and return all that was spent so far."""
         self._reserved -= reserved
         self._spent += made
         return self._spent
 
 
 class Limits:
-    """What limits a run, or all runs of a simulation or an experiment; implements `state.budget.Meter`.
+    """Limits of a run, or of all runs of a simulation or an experiment; implements `state.budget.Meter`.
 
     Used in one thread, and by one event loop after another.
 
     Attributes:
-        budget: What may be spent from now on.
+        budget: May be spent from now on.
         error: Why it was stopped; `None` as long as it was not.
     """
 
     def __init__(self, budget: Budget = NO_BUDGET, purse: Purse | None = None) -> None:
-        """Take a budget, and where its spending is counted: by default in this object."""
+        """Take a budget, and the purse that counts its spending: by default this object's own."""
         self.budget = budget
         self.error: StoppedError | None = None
         self._purse = OwnPurse(budget.max_calls) if purse is None else purse
@@ -66,7 +66,7 @@ class Limits:
 
     @asynccontextmanager
     async def admitted(self, calls: int) -> AsyncIterator[None]:
-        """Let so many calls be made together inside; wait there for the stop where the budget forbids them."""
+        """Let so many calls be made together inside; wait there for the stop if the budget forbids them."""
         if self.budget.is_none:
             yield
             return
@@ -91,7 +91,7 @@ class Limits:
 
     @asynccontextmanager
     async def watching(self, look: Look | None = None) -> AsyncIterator[None]:
-        """Stop what runs inside in this event loop, once a budget is spent or somebody asks for it."""
+        """Stop the code inside, in this event loop, once a budget is spent or a stop is requested."""
         self._loop = asyncio.get_running_loop()
         looking = None if look is None else asyncio.create_task(self._look_again_and_again(look))
         alarm = None
@@ -108,7 +108,7 @@ class Limits:
 
     @contextmanager
     def stopping(self) -> Iterator[None]:
-        """Raise `StoppedError` for an interrupt from here that stops what runs inside."""
+        """Raise `StoppedError` for an interrupt from here that stops the code inside."""
         try:
             yield
         except KeyboardInterrupt:
@@ -126,7 +126,7 @@ class Limits:
         return float("inf") if minutes is None else 60 * (minutes - self._minutes())
 
     def check(self, look: Look) -> None:
-        """Raise `StoppedError` if the time is over or somebody asks; for who drives in other processes."""
+        """Raise `StoppedError` if the time is over or a stop is requested; for a driver of other processes."""
         if self.seconds_left() <= 0:
             self.error = BudgetError(self.budget.out_of_time(self._minutes()))
             raise self.error

@@ -1,7 +1,7 @@
 """Checks of a user's nodes and mechanisms: each runs in rehearsed conversations, twice with the same seed.
 
-It must be reached and end in time, leave its state unchanged, return what it declares and its place accepts, and return
-the same with the same seed.
+It must be reached and end in time, leave its state unchanged, return the keys that it declares and its place accepts,
+and return the same with the same seed.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
-"""A seat in the page: whoever has it is asked through the store, where the page finds the question and puts the answer.
+"""A seat in the page: its person is asked through the store; the page finds the question and puts the answer there.
 
-So neither the page nor its server has to live as long as the run: what was sent is stored before it is confirmed, and a
+So neither the page nor its server has to live as long as the run: an answer is stored before it is confirmed, and a
 server that was killed finds the same question when it is started again.
 """
 
@@ -15,17 +15,17 @@ from tertulia.state.context import Context
 from tertulia.state.seat import ASKED, Answer, Ask, Asked, Invitation
 
 #: Seconds between two looks at the store, and until a run is interrupted for which nobody answers: the server of the
-#: page goes on with it when somebody does.
+#: page goes on with it at an answer.
 LOOK_EVERY_S, PATIENCE_S = 0.05, 1800.0
 
 
 def asking_in_page(context: Context, patience_s: float = PATIENCE_S) -> Ask:
-    """Return what asks the people in the seats of a run in the page."""
+    """Return the function that asks the people in the seats of a run, in the page."""
     return partial(_ask, context, patience_s)
 
 
 async def _ask(context: Context, patience_s: float, invitation: Invitation) -> Answer | None:
-    """Store what somebody is asked; return their answer once it is stored, or `None` if they leave or do not come."""
+    """Store the question to a person; return their answer once it is stored, or `None` if they leave or do not come."""
     asked = Asked(invitation=invitation, memories=_recalled(context, invitation))
     context.store.save_step(context.run, invitation.round, invitation.agent, ASKED, asked)
     until = time.monotonic() + patience_s
@@ -39,7 +39,7 @@ async def _ask(context: Context, patience_s: float, invitation: Invitation) -> A
 
 
 def _recalled(context: Context, invitation: Invitation) -> tuple[str, ...]:
-    """Return what bears on the conversation of what somebody remembers, as an agent in their place would recall it."""
+    """Return the person's memories that bear on the conversation, as an agent in their place would recall them."""
     start, name, parameters = context.case_or_meeting, invitation.agent, context.parameters
     participant = start.participant(name)
     if participant.stream is None and not participant.memories:

@@ -40,7 +40,7 @@ class _Interruption:
         self._reading: set[queue.SimpleQueue[Event | _End | None]] = set()
 
     def request(self) -> None:
-        """Interrupt what is read now, and whatever is read from now on."""
+        """Interrupt the reading of events, now and from now on."""
         with self._lock:
             self._is_wanted = True
             for events in self._reading:
@@ -59,7 +59,7 @@ class _Interruption:
             self._reading.discard(events)
 
 
-#: What interrupts the events that are read in this context.
+#: Interrupts the events that are read in this context.
 _interruption = contextvars.ContextVar[_Interruption]("interruption")
 
 
@@ -156,7 +156,7 @@ class _Driver(threading.Thread):
         self._error: BaseException | None = None
 
     def run(self) -> None:
-        """Drive the run; what stops it is kept for `finish`."""
+        """Drive the run; an error that stops it is kept for `finish`."""
         if self._is_unwanted:
             return
         try:
@@ -172,14 +172,14 @@ class _Driver(threading.Thread):
             _logger.warning("%s", error)
 
     def stop(self) -> None:
-        """Interrupt the run and wait for the thread, also where the interrupt came while it was being started."""
+        """Interrupt the run and wait for the thread, also if the interrupt came while it was being started."""
         self._is_unwanted = True
         if self.is_alive():
             interrupt_thread(self)
             self.join()
 
     def finish(self) -> None:
-        """Wait for the thread, and raise what stopped the run."""
+        """Wait for the thread, and raise the error that stopped the run."""
         self.join()
         if self._error is not None:
             raise self._error

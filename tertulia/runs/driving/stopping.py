@@ -1,6 +1,6 @@
-"""Stopping from outside what another process drives, on whatever machine: asked for in the store (`tertulia stop`).
+"""Stopping a run, simulation or experiment that another process drives, on any machine, by a request in the store.
 
-What is driven hears it at its next step, and stops as an interrupt stops it (`driving.limits`).
+The driver reads the request of `tertulia stop` at its next step, and stops as at an interrupt (`driving.limits`).
 """
 
 import os
@@ -30,7 +30,7 @@ Kind = Literal["run", "simulation", "experiment"]
 
 @dataclass(frozen=True)
 class Stopped:
-    """What became of a wish to stop a run, a simulation or an experiment.
+    """The outcome of a request to stop a run, a simulation or an experiment.
 
     Attributes:
         name: Its id, or the name of the experiment.
@@ -50,7 +50,7 @@ class Stopped:
 
 
 def stop(store: "SqlStore", names: Sequence[str], by: str, wait_s: float = WAIT_S) -> list[Stopped]:
-    """Ask that what is named stops, wait for that, and return what became of each.
+    """Request that the named ones stop, wait for that, and return the outcome of each.
 
     Args:
         names: Ids of runs or simulations, unique beginnings of them, `@last`, or names of experiments.
@@ -59,7 +59,7 @@ def stop(store: "SqlStore", names: Sequence[str], by: str, wait_s: float = WAIT_
 
     Raises:
         NotFoundError: One does not exist; nothing is asked.
-        UsageError: One is ambiguous, or what is named has finished; or the time is none.
+        UsageError: A name is ambiguous, or means one that has finished; or the time is none.
     """
     check_wait(wait_s)
     found = list(dict.fromkeys(_found(store, name) for name in names))
@@ -70,7 +70,7 @@ def stop(store: "SqlStore", names: Sequence[str], by: str, wait_s: float = WAIT_
 
 
 def stop_all(store: "SqlStore", by: str, wait_s: float = WAIT_S) -> list[Stopped]:
-    """Stop all runs, simulations and experiments of a store that are driven; return what became of each."""
+    """Stop all runs, simulations and experiments of a store that are driven; return the outcome of each."""
     check_wait(wait_s)
     drivers = store.drivers()
     simulations = [s.simulation for s in store.simulations.all() if s.status == "running"]
@@ -91,7 +91,7 @@ def check_wait(wait_s: object) -> None:
 
 
 def _found(store: "SqlStore", name: str) -> tuple[Kind, str]:
-    """Return what a name means; a trial means its experiment while that is driven, as its calls meet those of others.
+    """Return the target of a name; for a trial, its experiment while that is driven, as trials share batches of calls.
 
     Raises:
         NotFoundError: It means nothing.
@@ -121,7 +121,7 @@ def _found(store: "SqlStore", name: str) -> tuple[Kind, str]:
 
 
 def _status(store: "SqlStore", target: tuple[Kind, str]) -> RunStatus | None:
-    """Return how what is stopped stands; `None` for an experiment, which does not have that."""
+    """Return the status of a target; `None` for an experiment, which has none."""
     kind, name = target
     if kind == "experiment":
         return None
@@ -152,7 +152,7 @@ def _stop(store: "SqlStore", targets: Iterable[tuple[Kind, str]], who: str, wait
 
 
 def _asked(store: "SqlStore", target: tuple[Kind, str], who: str) -> Stopped | None:
-    """Ask what is driven to stop; where it is not, return why not."""
+    """Request that a driven target stops; return why not for one that is not driven."""
     kind, name = target
     status, is_driven = _status(store, target), _is_driven(store, target)
     if status not in (None, "running"):
@@ -193,7 +193,7 @@ def _still_asked(target: tuple[Kind, str], wait_s: float, waits_for: str) -> Sto
 
 
 def _waits_for(store: "SqlStore", target: tuple[Kind, str]) -> str:
-    """Return in words for whose answer a run waits, if somebody has a seat in it."""
+    """Return in words for whose answer a run waits, if a person has a seat in it."""
     kind, name = target
     if kind != "run" or not (seat := store.run(name).parameters.get("seat")):
         return ""

@@ -1,7 +1,7 @@
 """Conversation graphs, and that of a town, that LangGraph's own server can run (docs/studio.md).
 
 Tertulia's graphs need a run, models and a store, which that server can't give. So each is wrapped in a graph of two
-steps: `begin` makes the run, `hold` opens what it needs and runs the conversation as a subgraph. Days of a town pass in
+steps: `begin` makes the run, `hold` reopens it and runs the conversation as a subgraph. Days of a town pass in
 a thread of their own, with the checkpoints of the store.
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Graph = CompiledStateGraph["Conversation", "Settings", "Conversation", "Conversation"]
 
-#: The scenario of each kind where none is chosen.
+#: The scenario of each kind if none is chosen.
 _SHIPPED: Mapping[RunKind, str] = {"dialogue": "tidewell", "group_chat": "team_building", "album_chat": "villagers"}
 
 #: The most steps of a graph in a round; LangGraph stops a graph at a limit.
@@ -39,12 +39,12 @@ _STEPS_A_ROUND = 60
 
 
 class Settings(Record):
-    """What can be chosen for a conversation; the server calls it the assistant's context.
+    """Settings of a conversation; the server calls them the assistant's context.
 
     Attributes:
         scenario: As in `tertulia run`; `None` for a shipped one.
-        removal_factor: λ in [0, 1]; `None` for what the scenario has.
-        rounds: At most so many rounds; `None` for what the scenario has.
+        removal_factor: λ in [0, 1]; `None` for the scenario's own.
+        rounds: At most so many rounds; `None` for the scenario's own.
         seed: Seed of all draws.
         model: `rehearsal`, `smollm2`, a folder or a hub id.
     """
@@ -64,14 +64,14 @@ class Line(TypedDict):
 
 
 class Conversation(TypedDict, total=False):
-    """What the server keeps: the run's id in the store, and in the end its turns."""
+    """State that the server keeps: the run's id in the store, and in the end its turns."""
 
     run: str
     turns: list[Line]
 
 
 class TownSettings(Record):
-    """What can be chosen for the days of a town.
+    """Settings of the days of a town.
 
     Attributes:
         town: A shipped town, or `ga:FOLDER`.
@@ -88,7 +88,7 @@ class TownSettings(Record):
 
 
 class Met(TypedDict):
-    """An encounter, and what was said in it; its conversation is a run of its own."""
+    """An encounter and its lines; its conversation is a run of its own."""
 
     day: int
     time: str
@@ -98,7 +98,7 @@ class Met(TypedDict):
 
 
 class TownDays(TypedDict, total=False):
-    """What the server keeps of a town: the simulation's id in the store, and in the end its encounters."""
+    """State of a town that the server keeps: the simulation's id in the store, and in the end its encounters."""
 
     simulation: str
     encounters: list[Met]
@@ -188,7 +188,7 @@ def town_graph(
             return {"simulation": begin_simulation(store, plan, access)[0].simulation}
 
     async def pass_days(state: TownDays) -> TownDays:
-        """Let the days pass; when it is run again, it goes on where it was stopped."""
+        """Let the days pass; run again, it goes on from its stop."""
         assert inner.nodes  # for the drawing: LangGraph finds it here
         # Without the context of the caller, whose checkpointer is not the store's.
         passing = asyncio.get_running_loop().run_in_executor(None, _pass_days, state["simulation"], store_path, access)

@@ -38,11 +38,11 @@ def drive_simulation(
 
     Args:
         emit: Receives the events, `SimulationStarted` first and `SimulationEnded` last.
-        limits: What its conversations may spend together; without them nothing is limited.
+        limits: The budget of its conversations together; without them nothing is limited.
 
     Raises:
         StorageError: Another process drives the simulation; nothing of it is touched.
-        StoppedError: The budget is spent, or somebody asked that it stops; it is interrupted.
+        StoppedError: The budget is spent, or a stop was requested; it is interrupted.
         TertuliaError: It failed.
         KeyboardInterrupt: It was interrupted.
     """
@@ -134,7 +134,7 @@ async def drive_town(
 ) -> None:
     """Drive a simulation to its last day, from the encounter at which it was interrupted.
 
-    An unfinished encounter starts over: what is stored of it stays, and its conversation goes on after its last whole
+    An unfinished encounter starts over: its records stay stored, and its conversation goes on after its last whole
     turn.
 
     Args:
@@ -156,7 +156,7 @@ async def drive_town(
             break
         whole = snapshot  # the newer one of the same place was stored when the next encounter was stopped
     if whole is None or _place_of(whole.values) == _place_of(beginning):
-        await checkpointer.adelete_thread(context.simulation.simulation)  # what a first encounter has left
+        await checkpointer.adelete_thread(context.simulation.simulation)  # remains of a first encounter
     else:
         forget_behind(checkpointer, whole)
         # There may be more days than when it was finished.

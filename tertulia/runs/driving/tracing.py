@@ -20,7 +20,7 @@ class Tracer:
         self._updates: dict[str, dict[str, Any] | None] = {}
 
     def note(self, within: str, task: Mapping[str, Any]) -> None:
-        """Take the event of a task that begins or has ended, and the id of the one in whose inner graph it stands."""
+        """Take the event of a task that begins or has ended, and the id of the task whose inner graph holds it."""
         if "input" in task:
             self._tasks[task["id"]] = task, within
         else:

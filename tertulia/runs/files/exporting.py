@@ -66,7 +66,7 @@ def exported_lines(store: Store, runs: Iterable[RunRecord], format: Format) -> I
 
 
 def _personas(run: RunRecord, start: Start, speakers: Collection[str]) -> dict[str, Document]:
-    """Return the personas of everybody who speaks, by their names in the dialogue."""
+    """Return the personas of all speakers, by their names in the dialogue."""
     from tertulia.prompts.renaming import names_in_words
 
     renaming = names_in_words(start.names, Parameters.model_validate(run.parameters))

@@ -23,7 +23,7 @@ class MergedSource:
 
     Attributes:
         source: The source, as messages name it.
-        merged: What was merged of it; nothing if it could not be read.
+        merged: The merged parts of it; nothing if it could not be read.
         error: Why it could not be read; `None` if it could.
     """
 
@@ -52,14 +52,14 @@ def merge_stores(
 ) -> list[MergedSource]:
     """Merge stores into one, and return the result of each source in order; no source is changed.
 
-    What can't be merged is reported, and the rest goes on.
+    A source that can't be merged is reported, and the rest goes on.
 
     Args:
         sources: Files, folders with `*.db`, addresses that fsspec knows, patterns of them; or Postgres databases.
         into: The target; made if it is missing.
         joined: Joins the definitions of an experiment that two stores have (`storage.merging.stores.merge`).
         report: Receives the result of each source as soon as it is known.
-        agreed: Refuses what an experiment of the target would grow to (`storage.merging.stores.merge`).
+        agreed: Refuses the joined definition of an experiment of the target (`storage.merging.stores.merge`).
 
     Raises:
         StorageError: The target can't be read or written.

@@ -42,7 +42,7 @@ def shown(given: str) -> str:
 
 
 def put_shard(path: Path, place: str, name: str) -> str:
-    """Copy a store file to a folder or an address, whole or not at all; return where it lies.
+    """Copy a store file to a folder or an address, whole or not at all; return its new path or address.
 
     Args:
         path: The file, closed by all its writers.
@@ -129,7 +129,7 @@ def _size_of(system: "AbstractFileSystem", key: str) -> int:
     """Return the size of a file in bytes; 0 if it is not known."""
     try:
         return int(system.info(key).get("size") or 0)
-    except Exception:  # fetching the file reports what is wrong
+    except Exception:  # fetching the file reports the error
         return 0
 
 
@@ -156,7 +156,7 @@ def _is_shard(name: str) -> bool:
 
 def _at_address(place: str) -> list[str]:
     system, key = _opened(place)
-    system.invalidate_cache()  # somebody may have put another one there since it was listed
+    system.invalidate_cache()  # another one may have been put there since it was listed
     if _WILD.search(place):
         keys = [str(found) for found in system.glob(key)]
     elif system.isfile(key):
@@ -164,7 +164,7 @@ def _at_address(place: str) -> list[str]:
     else:
         keys = [str(found) for found in system.ls(key, detail=False)]
     shards = [found for found in keys if _is_shard(found.rpartition("/")[2])]
-    # What stands around the key is kept: the host of `sftp://HOST/FOLDER` is no part of it.
+    # The text around the key is kept: the host of `sftp://HOST/FOLDER` is no part of the key.
     before, stands, behind = place.rpartition(key)
     if not stands:
         return [system.unstrip_protocol(found) for found in shards]

@@ -38,7 +38,7 @@ def write_lines(file: Path, lines: Iterable[str]) -> None:
     """Write lines to a file, all or none: a file beside it takes its name at the end.
 
     Raises:
-        OSError: It can't be written; what was there before is unchanged.
+        OSError: It can't be written; a former file is unchanged.
     """
     if file == STANDARD_OUTPUT:
         sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]

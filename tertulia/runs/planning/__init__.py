@@ -1,1 +1,1 @@
-"""From what a user asks for to a run that can be driven: begun, forked, reopened, with its seats."""
+"""From a user's request to a run that can be driven: begun, forked, reopened, with its seats."""

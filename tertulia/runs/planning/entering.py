@@ -27,12 +27,12 @@ def first_state_of(context: Context) -> DialogueState | GroupState | AlbumState:
 async def enter(graph: Any, config: RunnableConfig, context: Context) -> DialogueState | GroupState | AlbumState | None:
     """Return the state in which a run begins; `None` for a fork that goes on after words written by hand."""
     run = context.store.run(context.run)
-    is_album_chat = isinstance(context.start, Population)  # a fork of one begins by what it shares
+    is_album_chat = isinstance(context.start, Population)  # a fork of one begins by the shared exchanges
     if is_album_chat or run.parent is None or (run.parent[1] == 1 and not run.rewritten):
         return first_state_of(context)
     _, turn = run.parent
     trace = context.store.trace(context.run, turn if run.rewritten else turn - 1)
-    assert trace is not None  # nothing is forked where it is not known how things stood
+    assert trace is not None  # a turn without a stored state is never forked
     if not run.rewritten:
         return first_state_of_fork(trace.after, context)
     before = first_state_of_fork(trace.visits[-1].before, context)

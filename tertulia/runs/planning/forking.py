@@ -35,7 +35,7 @@ _THRESHOLDS = {
     "ending": "ending_threshold",
 }
 
-#: What makes a population: fixed in forks, or belongings would not follow from exchanges.
+#: Settings that make a population: fixed in forks, or belongings would not follow from exchanges.
 _OF_THE_POPULATION = ("villagers", "pictures", "agents", "album_pictures")
 
 #: Settings that depend on the judge.
@@ -44,13 +44,13 @@ _SUITS_THE_JUDGE = {"judge", "inconsistency_threshold"}
 
 @dataclass(frozen=True)
 class StartChanges:
-    """The changes of a fork to what its parent started from.
+    """The changes of a fork to its parent's start.
 
     Attributes:
         person: Fields of people, as `(NAME.FIELD, value)`, under their names in scenario files.
         remember: Added memories, as `(NAME, text)`.
         forget: Removed memories, as `(NAME, memory id)`.
-        mechanisms: What agents of a group may switch on; `None`: no change.
+        mechanisms: Mechanisms that agents of a group may switch on; `None`: no change.
     """
 
     person: Sequence[tuple[str, str]] = ()
@@ -108,7 +108,7 @@ def plan_fork(
         removal_factor: λ, over both.
         changes: Changes to the parent's start.
         model: Another model; settings that depend on the parent's are chosen again.
-        say: What the speaker of turn `at` says instead.
+        say: The new words of the speaker of turn `at`.
         seat: The participant whose words a person types from there.
         additions: Nodes and mechanisms that may have changed since, are new, or were handed over.
 
@@ -158,7 +158,7 @@ def check_fork_of(
     say: str | None,
     mechanisms: Sequence[str],
 ) -> None:
-    """Raise what `plan_fork` would, as far as that is told without code of extensions, which is not loaded.
+    """Raise the errors of `plan_fork`, as far as they are known without code of extensions, which is not loaded.
 
     Args:
         mechanisms: All that agents may switch on.
@@ -204,7 +204,7 @@ def _trace_before(store: Store, parent: RunRecord, at: int, say: str | None) -> 
 def _changed_parameters(
     parent: RunRecord, chosen: Mapping[str, Any], removal_factor: float | None, model: str | None
 ) -> Parameters:
-    """Return the parameters of a fork; what depended on the parent's model or judge is open again."""
+    """Return the parameters of a fork; those that depended on the parent's model or judge are open again."""
     before, defaults = Parameters.model_validate(parent.parameters), Parameters()
     reopened = set(_SUITS_THE_MODEL) if model is not None and model != parent.model else set()
     if before.ending == "off":

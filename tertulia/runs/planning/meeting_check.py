@@ -1,4 +1,4 @@
-"""Checks and notes about a meeting: who can come to speak in it, and who no longer does."""
+"""Checks and notes about a meeting: people that can come to speak in it, and people that no longer do."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -19,7 +19,7 @@ _USUAL_WORDS = 25
 
 
 def verdict(person: Reach) -> str:
-    """Return in words when somebody comes to speak."""
+    """Return in words when a person comes to speak."""
     if person.is_never:
         return f"never: their weights add up to {person.highest:g}"
     certain = ["when asked by name"] if person.is_asked_enough else []
@@ -51,7 +51,7 @@ def warnings_of(meeting: Meeting, parameters: Parameters) -> Iterator[str]:
 
 
 def _too_late(meeting: Meeting, parameters: Parameters) -> Iterator[str]:
-    """Yield who comes so late that the last round is over, by the longest and by usual rounds."""
+    """Yield a note on each person that comes after the last round, by the longest and by usual rounds."""
     words_s = 60 / parameters.speaking_rate_wpm
     usual_s = parameters.max_turns * _USUAL_WORDS * words_s
     longest_s = parameters.max_turns * (parameters.silence_s + parameters.utterance_tokens * words_s)
@@ -68,7 +68,7 @@ def _too_late(meeting: Meeting, parameters: Parameters) -> Iterator[str]:
 
 
 def notes_of_round(context: Context, state: GroupState) -> Iterator[str]:
-    """Yield notes after a round: who no longer wants to speak, and whose ratings carry no signal."""
+    """Yield notes after a round: people that no longer want to speak, and people whose ratings carry no signal."""
     if not isinstance(context.start, Meeting):
         return
     for name in state["present"]:

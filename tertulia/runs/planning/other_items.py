@@ -1,6 +1,6 @@
-"""Another case's items in the place of a case's own: found when a run is planned, and stored with what it starts from.
+"""Another case's items in the place of a case's own: found when a run is planned, and stored with its start.
 
-A placebo: as much context, of somebody else. A run that goes on, or a fork, needs the other scenario no more.
+A placebo: as much context, of other people. A run that goes on, or a fork, needs the other scenario no more.
 """
 
 import json
@@ -17,7 +17,7 @@ from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Case
 
-#: What a scenario ends with that stands for all its cases.
+#: The ending of a scenario's name that means all its cases.
 _ALL = ":all"
 
 #: Fields of a case in which nobody is named.
@@ -27,12 +27,12 @@ _NOT_RENAMED = frozenset({"scenario", "id", "kind", "created", "time", "withheld
 def with_other_items(start: Start, parameters: Parameters) -> Start:
     """Return a start with the case that `items_from` names, its people under the names of those here.
 
-    The n-th person of that case stands for the n-th here. Of several cases it is the first that will do, of `:all`
+    The n-th person of that case replaces the n-th here. Of several cases it is the first that will do, of `:all`
     from a place on that the case's content gives, so that not all cases get the same.
 
     Raises:
         SettingError: The start is no dialogue of two, or no case that is named can stand for it.
-        NotFoundError, ScenarioError: What is named does not exist, or can't be read.
+        NotFoundError, ScenarioError: The named case does not exist, or can't be read.
     """
     chosen = parameters.items_from
     if not isinstance(start, Case):
@@ -56,7 +56,7 @@ def with_other_items(start: Start, parameters: Parameters) -> Start:
 
 
 def check_named_by_file(scenario: object, given: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
-    """Refuse an `items_from` that a scenario file sets to anything but what is shipped: it names no file of the reader.
+    """Refuse an `items_from` of a scenario file that is no shipped scenario: it names no file of the reader.
 
     Args:
         scenario: Its name, for the message.
@@ -75,7 +75,7 @@ def check_named_by_file(scenario: object, given: Mapping[str, Any], settings: Ma
 def under_names_of(other: Case, start: Case) -> Case:
     """Return another case in which the n-th person has the name of the n-th person of a case.
 
-    Where the people here are spoken of in the other case, they have the names that have become free there.
+    If the other case speaks of the people here, they get the names that have become free there.
     """
     from tertulia.prompts.renaming import Renaming, first_name
 

@@ -1,4 +1,4 @@
-"""`scenarios check`: what a scenario of any kind is, who comes to speak in it, and what never happens."""
+"""`scenarios check`: the kind and limits of a scenario, the people that come to speak, and events that never happen."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Checked:
 
     @property
     def summary(self) -> str:
-        """What it is, in a sentence."""
+        """Its description, in a sentence."""
         rounds, pruned = f"{self.parameters.max_turns} rounds", f"λ = {self.parameters.removal_factor:g}"
         if isinstance(self.start, Population):
             least, *_, most = sorted(len(villager.album) for villager in self.start.villagers)
@@ -46,7 +46,7 @@ class Checked:
         return f"a dialogue of two, who speak in turn (memories: {known}), {limits}"
 
     def document(self) -> Document:
-        """Return what was found, as JSON."""
+        """Return the findings, as JSON."""
         people: list[Document] = [{"agent": name} for name in self.start.names]
         if isinstance(self.start, Meeting):
             people = [_person(self.start, person) for person in self.reach]

@@ -33,7 +33,7 @@ def with_seat(parameters: Parameters, seat: str | None, start: Start) -> Paramet
 
 
 def _found(given: str, start: Start) -> str:
-    """Return the name of the only participant who is called like that, or raise `NotFoundError`."""
+    """Return the name of the only participant with this name or first name, or raise `NotFoundError`."""
     by_name = [name for name in start.names if _is_same(name, given)]
     by_first_name = [name for name in start.names if _is_same(name.split()[0], given)]
     for found in (by_name, by_first_name):
@@ -49,7 +49,7 @@ def seated(start: Start, seat: str | None) -> list[str]:
 
 
 def check_is_there(seat: str, start: Start, sim_time_s: float) -> None:
-    """Raise `SettingError` for the seat of a participant who has left a meeting by `sim_time_s`."""
+    """Raise `SettingError` for the seat of a participant that has left a meeting by `sim_time_s`."""
     if not isinstance(start, Meeting):
         return
     for name in seated(start, seat):

@@ -1,4 +1,4 @@
-"""From what a user asks for to a simulation of a town: planned, begun, and opened again."""
+"""From a user's request to a simulation of a town: planned, begun, and opened again."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -122,7 +122,7 @@ def begin_simulation(store: "SqlStore", plan: SimulationPlan, access: ModelAcces
 
 
 def _with_plans(plan: SimulationPlan) -> Town:
-    """Return the town of a plan, with the seed of its people's days, where these vary."""
+    """Return the town of a plan, with the seed of its people's days, if these vary."""
     town, parameters = plan.town.town, plan.parameters
     if parameters.day_plans == "log" or plan.encounters_per_day is None:
         return town

@@ -47,7 +47,7 @@ class RunPlan:
         parameters: As they were asked for; `auto` settings are still open.
         registry: The nodes and mechanisms that it can have.
         parent: The run and its turn at which this one is forked.
-        words: What is said in that turn instead, for a fork that rewrites it.
+        words: The new words of that turn, for a fork that rewrites it.
         named: Models that the user names, not a file.
         pictures: The stored bytes of a population's pictures.
         trial: Its place in an experiment, if any.
@@ -85,8 +85,8 @@ def plan_run(
     """Return the plan of a new run, checked against its scenario.
 
     Args:
-        scenario: A shipped name, a YAML file, `ga:FOLDER[:CASE]`, or an object; what an object names that the user's
-            program has made is named by the user.
+        scenario: A shipped name, a YAML file, `ga:FOLDER[:CASE]`, or an object; names in an object of
+            the user's own program count as given by the user.
         settings: Parameters by name, over those of the scenario.
         removal_factor: λ, over both.
         model: Everybody's model; `rehearsal` for a stand-in without weights.
@@ -306,7 +306,7 @@ def context_of(
     """Return the context of a run's nodes; in a cohort, its calls are batched with those of the others.
 
     Raises:
-        UsageError: The run's nodes, or their settings, are not what there is.
+        UsageError: The run's nodes, or their settings, do not exist.
     """
     from tertulia.models.batching import BatchingBroker
     from tertulia.state.context import Context
