@@ -73,7 +73,7 @@ class TurnComparison:
 
     @cached_property
     def aspects(self) -> list[str]:
-        """The aspects that differ, in the order in which things happen; none where only one of the runs has the turn.
+        """The aspects that differ, in the order in which things happen; none if only one of the runs has the turn.
 
         They are told without the differences themselves, which are many.
         """
@@ -87,7 +87,7 @@ class TurnComparison:
 
     @property
     def differences(self) -> tuple[Difference, ...]:
-        """All differences, in the order in which things happen; none where only one of the runs has the turn."""
+        """All differences, in the order in which things happen; none if only one of the runs has the turn."""
         return () if self.a is None or self.b is None else tuple(differences(self.a, self.b))
 
 
@@ -209,7 +209,7 @@ def _are_rows(value: object) -> bool:
 
 
 def settings_that_differ_in(a: RunRecord, start_a: Start, b: RunRecord, start_b: Start) -> Iterator[Difference]:
-    """Yield the differences of two runs' seeds, models, parameters and starts."""
+    """Yield the differences between the settings of two runs, and between their starts."""
     return differences(*settings_documents(a, start_a, b, start_b))
 
 

@@ -74,8 +74,7 @@ def variations_in_words(details: TurnDetails, prompt: Prompt) -> list[str]:
 
 
 def written_in_words(candidate: Candidate) -> str:
-    """Return the basis on which a candidate was drawn: its stated probability or random string, and how these were
-    read."""
+    """Return the stated probability or random string by which a candidate was drawn, and how these were read."""
     told = [] if candidate.probability is None else [f"stated probability {candidate.probability:.3g}"]
     told += [f"random string: {clean(candidate.string_seed)}"] if candidate.string_seed else []
     return "; ".join([*told, *([candidate.remark] if candidate.remark else [])])

@@ -54,8 +54,7 @@ def why_said(details: TurnDetails) -> str:
 
 
 def _in_short(details: TurnDetails) -> str:
-    """Return a sentence on how an utterance came about: the unit that it leaned on most, the share removed, and a
-    doubt."""
+    """Return a sentence on how an utterance came about: the unit that it leaned on most, the removal, and a doubt."""
     if details.record.turn.speaker is None or details.prompt is None:
         return why_said(details)
     said = _candidate_clause(details) if _is_telling(details) else ""
@@ -112,7 +111,7 @@ def _measure(details: TurnDetails) -> str:
 
 
 def _candidate_clause(details: TurnDetails) -> str:
-    """Return which candidate of how many was said, and why; empty where it is not stored."""
+    """Return which candidate of how many was said, and why; empty if it is not stored."""
     made = [candidate for candidate in details.candidates if candidate.origin != "vetoed"]
     at = next((place for place, found in enumerate(made) if found.attempt == details.record.chosen), None)
     if at is None:
