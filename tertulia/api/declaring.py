@@ -1,7 +1,6 @@
 """Nodes, scorers and mechanisms out of plain functions: `@scorer`, `@node`, `@mechanism`.
 
-Hand over the values that they return as they are: `tertulia.run(..., nodes={"score": my_scorer},
-mechanisms=[my_mechanism])`.
+Hand over their results: `tertulia.run(..., nodes={"score": my_scorer}, mechanisms=[my_mechanism])`.
 """
 
 import inspect

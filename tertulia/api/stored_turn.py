@@ -132,7 +132,7 @@ class StoredTurn:
 
         A model reads the line behind its prompt, and behind the same without each unit that `why` names; without scores
         of the line, and for a model on a server, without every unit, or random ones of them if these are too many. The
-        measures are kept with the run, and `why` uses it from then on. Of an exchange, all parts are checked; in a
+        measures are kept with the run, and `why` uses them from then on. Of an exchange, all parts are checked; in a
         meeting the thought of the speaker too, or that of `agent` alone, and `moved` has its reasons.
 
         `run.turn(2).check().why` is the sentence with the measured reasons.
@@ -183,7 +183,7 @@ class StoredTurn:
 
     @property
     def units(self) -> Records[TurnUnit]:
-        """The units of the full prompt, in prompt order, with what the line leaned on, scores and what was removed."""
+        """The units of the full prompt, in prompt order: reasons of the line, scores, removed or not."""
         return Records(TurnUnit(**unit) for unit in unit_documents(self.details))
 
     @property

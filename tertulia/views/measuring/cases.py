@@ -48,7 +48,7 @@ class Cases:
     logged: Mapping[str, Case] = field(default_factory=dict)
 
     def found(self, store: Store | None) -> "dict[str, list[Faults]]":
-        """Return the faults of the lines of each dialogue, by case: of stored runs, by the rules of their setting."""
+        """Return the faults of the lines of each dialogue, by case: of stored runs, in their own context."""
         return {case: [*self._found_in_files(case), *self._found_in_runs(case, store)] for case in self.dialogues}
 
     def _found_in_files(self, case: str) -> "Iterator[Faults]":

@@ -37,7 +37,7 @@ class PopulationLine:
 
     Attributes:
         at: Its round; of a town its day, or its encounter if there is one day.
-        fold: The unit that it is held out with when it is attributed: its turn, or its encounter.
+        fold: The number of the group left out with it when it is attributed: its turn, or its encounter.
         recited: Whether it recites a text that its speaker was given.
     """
 

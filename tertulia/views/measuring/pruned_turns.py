@@ -1,4 +1,5 @@
-"""Pruning in stored runs: shares removed, and inconsistency before and after revision (metrics/pruning.py)."""
+"""Measures of pruning in stored runs: shares removed, and inconsistency before and after revision
+(metrics/pruning.py)."""
 
 from collections.abc import Iterable, Iterator
 
@@ -25,7 +26,7 @@ def removal_of_runs(store: Store, runs: Iterable[RunRecord]) -> Removal:
 
 
 def inconsistency_of_runs(store: Store, runs: Iterable[RunRecord]) -> Inconsistency:
-    """Return the mean inconsistency of first and chosen candidates with the shares removed, over judged utterances.
+    """Return the mean inconsistency of first and chosen candidates with the removed units, over judged utterances.
 
     The runs must have one kind of judge: ratings and likelihoods have different units.
     """

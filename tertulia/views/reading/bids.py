@@ -1,4 +1,4 @@
-"""The causes of an agent's bid for the floor: arithmetic on its record. Source: ChatAgents App. B, Eq. 1.
+"""Causes that raised or lowered an agent's bid: arithmetic on its record. Source: ChatAgents App. B, Eq. 1.
 
 1. W is the weighted sum of four parts; each is compared with the same part in the agent's bid of the round before.
 2. Being spoken to, a long time without a word, and silence close shares of the distance of a part to 1

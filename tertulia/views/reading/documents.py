@@ -180,8 +180,7 @@ def turn_document(store: Store, details: TurnDetails) -> Document:
 
 
 def unit_documents(details: TurnDetails) -> list[Document]:
-    """Return the units of the full prompt, in prompt order: reasons of the line, scores, and whether each was
-    removed."""
+    """Return the units of the full prompt, in prompt order: reasons of the line, scores, removed or not."""
     scores, line_scores, prompt = details.record.scores or {}, details.record.line_scores or {}, details.prompt
     return [
         {

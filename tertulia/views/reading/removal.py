@@ -1,4 +1,4 @@
-"""The units that λ removed from a turn's prompt, in words, with remarks if λ seems to ask for others."""
+"""The units that λ removed from a turn's prompt, in words, with remarks if λ seems to ask for another removal."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal

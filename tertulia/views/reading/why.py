@@ -1,8 +1,7 @@
 """Why a turn is what it is, in one or two sentences: the reasons of the line, the units removed, and the choice.
 
 The reasons of a line are read from the line (`tertulia.views.reading.leaning`), the removed units from scores of
-possible
-responses: neither is told under the other's name. Every figure is stored, or follows from what is stored.
+possible responses: neither is told under the other's name. Every figure is stored, or follows from what is stored.
 """
 
 from collections.abc import Sequence

@@ -10,7 +10,7 @@ from tertulia.views.wording.phrases import picture_phrase
 #: Characters of a plan that a list of exchanges shows.
 _SHOWN = 160
 
-#: The most rounds in a table of the people who have seen each picture.
+#: The most rounds in a table of the people that have seen each picture.
 _COLUMNS = 8
 
 
