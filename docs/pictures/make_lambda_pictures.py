@@ -44,10 +44,10 @@ def draw_units(path: Path) -> None:
     figure, axes = plt.subplots(figsize=(9, 4.6), layout="constrained")
     axes.barh(range(len(units)), shares, color=[REMOVED if unit.removed else KEPT for unit in units], height=0.75)
     axes.set_yticks(range(len(units)), [_first_words(unit.text) for unit in units], fontsize=7.5)
-    axes.set(xlabel="share of the attention that the reply would pay, %")
+    axes.set(xlabel="share of the score: attention of possible replies, heads weighed, %")
     gone, percent = sum(unit.removed for unit in units), 100 * (reached or 0)
     labels = {
-        REMOVED: f"removed at λ = 0.5: {gone} of {len(units)} units, with {percent:.1f} % of the attention",
+        REMOVED: f"removed at λ = 0.5: {gone} of {len(units)} units, with {percent:.1f} % of the score",
         KEPT: "kept; one that would overshoot is passed over",
     }
     patches = [plt.Rectangle((0, 0), 1, 1, color=color) for color in labels]
