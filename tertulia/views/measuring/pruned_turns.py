@@ -1,5 +1,4 @@
-"""Measures of pruning in stored runs: shares removed, and inconsistency before and after revision
-(metrics/pruning.py)."""
+"""Pruning in stored runs: shares removed, and inconsistency before and after revision (metrics/pruning.py)."""
 
 from collections.abc import Iterable, Iterator
 
