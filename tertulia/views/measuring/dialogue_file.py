@@ -2,7 +2,7 @@
 
 1. A file has a JSON object on each line, or is one JSON document over several lines: an object, or a list of them.
 2. The first object decides which format a file has (`tertulia.views.measuring.dialogue_formats`).
-3. Recorded silences, instructions, and what is no utterance are passed over.
+3. Recorded silences, instructions, and all else that is no utterance are passed over.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""What the people of stored conversations say, as measures of a population take it (tertulia/metrics/population.py).
+"""The words of the people of stored conversations, for measures of a population (tertulia/metrics/population.py).
 
-A conversation is a run, or all encounters of a simulated town together. All names are masked, as they would tell who
-speaks, whatever is said.
+A conversation is a run, or all encounters of a simulated town together. All names are masked, as they would tell the
+speaker, whatever is said.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,9 +36,9 @@ class PopulationLine:
     """A line without names, and when it was said.
 
     Attributes:
-        at: Its round; of a town its day, or its encounter where there is one day.
-        fold: What goes with it when it is attributed: its turn, or its encounter.
-        recited: Whether it recites what its speaker was given.
+        at: Its round; of a town its day, or its encounter if there is one day.
+        fold: The number of the group left out with it when it is attributed: its turn, or its encounter.
+        recited: Whether it recites a text that its speaker was given.
     """
 
     speaker: str
@@ -50,11 +50,11 @@ class PopulationLine:
 
 @dataclass(frozen=True)
 class Conversation:
-    """What is measured of a run, or of a simulation.
+    """The lines of a run, or of a simulation, that are measured.
 
     Attributes:
         name: The id of the run, or of the simulation.
-        case: What it started from.
+        case: Its scenario; of a simulation its town.
         personas: By person the texts that they were given, without names.
         traits: By person, for each trait of which they were given a pole, 5 or 1.
     """
@@ -70,7 +70,7 @@ class Conversation:
 
 
 def conversation_of_run(store: Store, run: RunRecord, first: int = 1) -> Conversation:
-    """Return what is measured of a run from a turn on."""
+    """Return the lines of a run from a turn on, for measures."""
     start = store.start(run.run)
     return Conversation(
         name=run.run,
@@ -85,7 +85,7 @@ def conversation_of_run(store: Store, run: RunRecord, first: int = 1) -> Convers
 
 
 def conversation_of_simulation(store: SqlStore, name: str) -> Conversation:
-    """Return what is measured of all encounters of a simulation.
+    """Return the lines of all encounters of a simulation, for measures.
 
     Raises:
         NotFoundError: There is no such simulation.
@@ -167,7 +167,7 @@ def _lines(
 
 
 def given_to(person: Participant) -> tuple[str, ...]:
-    """Return what a person was given to be, as texts: what they know and are, and a villager's properties."""
+    """Return the texts that describe a person: their knowledge, their personality, and a villager's properties."""
     properties = person.properties if isinstance(person, Villager) else ()
     return (*known_to(person), *(f"{name}: {value}" for name, value in properties))
 

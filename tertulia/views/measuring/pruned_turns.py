@@ -1,4 +1,4 @@
-"""What pruning did in stored runs: shares removed, and inconsistency before and after revision (metrics/pruning.py)."""
+"""Pruning in stored runs: shares removed, and inconsistency before and after revision (metrics/pruning.py)."""
 
 from collections.abc import Iterable, Iterator
 
@@ -25,7 +25,7 @@ def removal_of_runs(store: Store, runs: Iterable[RunRecord]) -> Removal:
 
 
 def inconsistency_of_runs(store: Store, runs: Iterable[RunRecord]) -> Inconsistency:
-    """Return the mean inconsistency of first and chosen candidates with what was removed, over judged utterances.
+    """Return the mean inconsistency of first and chosen candidates with the removed units, over judged utterances.
 
     The runs must have one kind of judge: ratings and likelihoods have different units.
     """

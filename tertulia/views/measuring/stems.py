@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-#: Words that say nothing of what a sentence is about.
+#: Words that say nothing of the subject of a sentence.
 STOP = frozenset(
     re.findall(
         r"\S+",

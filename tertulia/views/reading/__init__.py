@@ -1,1 +1,1 @@
-"""What is stored of runs, read: turns, rounds, exchanges, days; compared, replayed, and as JSON documents."""
+"""Stored records of runs, read: turns, rounds, exchanges, days; compared, replayed, and as JSON documents."""

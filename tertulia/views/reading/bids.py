@@ -1,9 +1,9 @@
-"""What raised or lowered an agent's bid for the floor: arithmetic on its record. Source: ChatAgents App. B, Eq. 1.
+"""Causes that raised or lowered an agent's bid: arithmetic on its record. Source: ChatAgents App. B, Eq. 1.
 
 1. W is the weighted sum of four parts; each is compared with the same part in the agent's bid of the round before.
-2. Being spoken to, a long time without a word, and silence close shares of what a part lacks to 1
-   (`nodes/meeting/willingness.py`). What each has raised W by is W less the same without it; these do not add up, as
-   two of them move the same part. A move that was whole leaves no trace of the part before: its amount is not known.
+2. Being spoken to, a long time without a word, and silence close shares of the distance of a part to 1
+   (`nodes/meeting/willingness.py`). The amount of each is W less the same without it; these do not add up, as two of
+   them move the same part. A move that was whole leaves no trace of the part before: its amount is not known.
 
 Nothing is estimated here, and no attention is read.
 """
@@ -43,10 +43,10 @@ class BidPart:
 
 @dataclass(frozen=True)
 class BidRaise:
-    """What has raised W beside what was said and felt.
+    """A cause that has raised W beside words and feelings.
 
     Attributes:
-        amount: W less what it would be without; `None`: not known.
+        amount: W less W without it; `None`: not known.
         is_decisive: Whether W would not reach θ without it.
     """
 
@@ -73,7 +73,7 @@ class BidReasons:
 
 
 def bid_reasons(agent: AgentRound, parameters: Parameters) -> BidReasons | None:
-    """Return the reasons for the bid of an agent; `None` where there is none, or a person made it."""
+    """Return the reasons for the bid of an agent; `None` if there is none, or a person made it."""
     bid, before = agent.bid, agent.before
     if bid is None or bid.parts is None or bid.willingness is None:
         return None
@@ -95,7 +95,7 @@ def bid_reasons(agent: AgentRound, parameters: Parameters) -> BidReasons | None:
 
 
 def _raises(agent: AgentRound, parts: WillingnessParts, willingness: float, parameters: Parameters) -> list[BidRaise]:
-    """Return what raised W, by leaving each out."""
+    """Return the causes that raised W, by leaving each out."""
     bid, is_rated = agent.bid, parameters.willingness == "rated"
     assert bid is not None
     pull, need = (0.0, 0.0) if is_rated else (bid.address * parameters.address_pull, bid.need or 0.0)
@@ -123,7 +123,7 @@ def _raises(agent: AgentRound, parts: WillingnessParts, willingness: float, para
 
 
 def _propensity(agent: AgentRound, is_rated: bool) -> float | None:
-    """Return S_personality before anything moves it; `None` where that is not known."""
+    """Return S_personality before anything moves it; `None` if that is not known."""
     if not is_rated:
         return agent.propensity
     return None if agent.ratings is None else min(1.0, max(0.0, agent.ratings.personality.rating / 10))
@@ -161,7 +161,7 @@ def raise_in_words(raised: BidRaise, address: float, *, only_decisive: bool = Fa
 
 
 def touched_in_words(reasons: BidReasons) -> str:
-    """Return which line touched the agent's matters most, and in which; empty where that is not recorded."""
+    """Return which line touched the agent's matters most, and in which; empty if that is not recorded."""
     if reasons.touched_turn is None:
         return ""
     line = f"turn {reasons.touched_turn}" if reasons.touched_turn else "the opening"
@@ -169,7 +169,7 @@ def touched_in_words(reasons: BidReasons) -> str:
 
 
 def bid_in_words(agent: AgentRound, parameters: Parameters) -> str:
-    """Return the reasons for a bid in a phrase; empty where there are none beside W and its parts."""
+    """Return the reasons for a bid in a phrase; empty if there are none beside W and its parts."""
     reasons = bid_reasons(agent, parameters)
     if reasons is None or agent.bid is None:
         return ""
@@ -178,7 +178,7 @@ def bid_in_words(agent: AgentRound, parameters: Parameters) -> str:
 
 
 def bid_document(agent: AgentRound, parameters: Parameters) -> Document | None:
-    """Return the reasons for a bid as JSON; `None` where there is none, or a person made it."""
+    """Return the reasons for a bid as JSON; `None` if there is none, or a person made it."""
     reasons = bid_reasons(agent, parameters)
     if reasons is None:
         return None

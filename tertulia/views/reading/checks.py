@@ -1,4 +1,4 @@
-"""What checks have left of a line: what it was measured to lose without units, and scores of a line that had none.
+"""Records of checks of a line: its measured loss without units, and scores of a line that had none.
 
 Both are annotations (`tertulia/lab/annotations/leave_one_out.py` makes them): nothing of the run depends on them.
 """
@@ -22,22 +22,22 @@ def thought_number(names: Sequence[str], agent: str) -> int:
     """Return the number under which annotations have the thought of an agent, behind those of utterances.
 
     Args:
-        names: All who take part in the meeting, in its order.
+        names: All participants of the meeting, in its order.
     """
     return len(PART_NUMBERS) + names.index(agent)
 
 
-#: Whom annotations `leave_one_out` are about: what a line loses without a unit, and the values of ablations.
+#: The names under which annotations `leave_one_out` are kept: losses of a line without a unit, values of ablations.
 LOSSES, VALUES = "", "values"
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What is known of a line by checks.
+    """The results of checks of a line.
 
     Attributes:
         scored: The fields of its record that a check has filled.
-        measured: By unit, what it was measured to lose without it, in nats a token.
+        measured: By unit, its measured loss without it, in nats a token.
         measured_by: The model that read it for that.
         tokens: How many tokens its words are to that model.
     """
@@ -49,7 +49,7 @@ class Checked:
 
 
 def writer_of(run: RunRecord, speaker: str | None) -> str:
-    """Return the model that speaks for somebody."""
+    """Return the model that speaks for a person."""
     own = run.participant_models.get(speaker or "")
     return run.model if own is None else own.model
 
@@ -83,7 +83,7 @@ def checks_of(store: Store, run: RunRecord, record: TurnRecord, number: int) -> 
 def read_checked(
     store: Store, run: RunRecord, record: TurnRecord, number: int, writer: str, reader: str | None = None
 ) -> Checked:
-    """Return what is known of a line by checks: by a reader, else by its writer, else by the model that scored it."""
+    """Return the results of checks of a line: by a reader, else by its writer, else by the model that scored it."""
     found = checks_of(store, run, record, number)
     if not found:
         return Checked()

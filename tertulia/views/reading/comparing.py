@@ -32,7 +32,7 @@ class RunComparison:
 
     Attributes:
         turns: Their utterances; an answer of an album chat follows its question.
-        comparison: Their differences; of one turn alone where `turn` is set.
+        comparison: Their differences; of one turn alone if `turn` is set.
         turn: The only turn that was compared.
     """
 
@@ -49,7 +49,7 @@ class RunComparison:
 
     @property
     def first_divergence(self) -> TurnComparison | None:
-        """The first turn that differs; `None` where all are identical."""
+        """The first turn that differs; `None` if all are identical."""
         return self.comparison.differing[0] if self.comparison.differing else None
 
     def __repr__(self) -> str:

@@ -3,7 +3,7 @@
 1. The records of a turn become a plain document (`turn_documents`), whose keys stand in the order in which things
    happen: the first difference of the first turn that differs is where two runs diverge.
 2. Ids, lineage, status and wall-clock times are in no document; nor is a round that never ended in a turn.
-3. Prompts are compared by content hash, calls of models by key; their replies are read where rows do not tell.
+3. Prompts are compared by content hash, calls of models by key; their replies are read if rows do not tell.
 """
 
 import difflib
@@ -37,7 +37,7 @@ class Difference:
 
     Attributes:
         path: Names, from the outermost in.
-        a, b: The two values; `None` where a document has none.
+        a, b: The two values; `None` if a document has none.
     """
 
     path: tuple[str, ...]
@@ -50,8 +50,8 @@ class TurnComparison:
     """The comparison of a turn of two runs; turn 0 is the preparation.
 
     Attributes:
-        a, b: Its documents (see `turn_documents`); `None` in a run that does not have it, and empty where its rows are
-            the same in both, and were not read.
+        a, b: Its documents (see `turn_documents`); `None` in a run that does not have it, and empty if its rows are the
+            same in both, and were not read.
     """
 
     turn: int
@@ -73,7 +73,7 @@ class TurnComparison:
 
     @cached_property
     def aspects(self) -> list[str]:
-        """The aspects that differ, in the order in which things happen; none where only one of the runs has the turn.
+        """The aspects that differ, in the order in which things happen; none if only one of the runs has the turn.
 
         They are told without the differences themselves, which are many.
         """
@@ -87,7 +87,7 @@ class TurnComparison:
 
     @property
     def differences(self) -> tuple[Difference, ...]:
-        """All differences, in the order in which things happen; none where only one of the runs has the turn."""
+        """All differences, in the order in which things happen; none if only one of the runs has the turn."""
         return () if self.a is None or self.b is None else tuple(differences(self.a, self.b))
 
 
@@ -110,7 +110,7 @@ class Comparison:
 
 
 def compare_runs(store: SqlStore, a: RunRecord, b: RunRecord) -> Comparison:
-    """Compare two runs of a store; a dialogue and a meeting are compared in what both have.
+    """Compare two runs of a store; a dialogue and a meeting are compared in the aspects that both have.
 
     Turns whose rows are the same are not read: their documents are empty.
     """
@@ -193,7 +193,7 @@ def _read(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def _within(a: Any, b: Any) -> list[tuple[str, Any, Any]] | None:
-    """Return what two documents hold under each name; `None` for values that are compared as they are."""
+    """Return the values of two documents under each name; `None` for values that are compared as they are."""
     if isinstance(a, dict) and isinstance(b, dict):
         return [(name, a.get(name), b.get(name)) for name in dict.fromkeys([*a, *b])]
     if _are_rows(a) and _are_rows(b) and len(a) == len(b):
@@ -209,7 +209,7 @@ def _are_rows(value: object) -> bool:
 
 
 def settings_that_differ_in(a: RunRecord, start_a: Start, b: RunRecord, start_b: Start) -> Iterator[Difference]:
-    """Yield the differences of what two runs were made with."""
+    """Yield the differences between the settings of two runs, and between their starts."""
     return differences(*settings_documents(a, start_a, b, start_b))
 
 

@@ -1,4 +1,4 @@
-"""Recorded exchanges of an album chat, and what follows from them: totals of people, and journeys of pictures."""
+"""Recorded exchanges of an album chat, totals of people, and journeys of pictures."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class RecordedExchange:
 
     Attributes:
         turn: The question.
-        exchange: Who met, and about which picture.
+        exchange: The pair that met, and their picture.
         plan: The asker's words when they chose the picture.
         answer: The answer, as a turn of the answerer.
     """
@@ -38,7 +38,7 @@ class RecordedExchange:
         return agent in (self.exchange.asker, self.exchange.answerer)
 
     def measured(self, faults: Mapping[str, tuple[str, ...]] | None = None) -> "AlbumExchange":
-        """Return the exchange as metrics take it, with what is wrong with its texts by call, if that is known."""
+        """Return the exchange as metrics take it, with the faults of its texts by call, if these are known."""
         from tertulia.metrics.album import AlbumExchange
 
         return AlbumExchange(
@@ -102,7 +102,7 @@ def spoken_turns(store: Store, run: str, start: Start, first: int = 1) -> list[T
 
 
 def check_is_no_album_chat(run: RunRecord, command: str) -> None:
-    """Raise `UsageError` for an album chat where a command is about conversations of everybody present."""
+    """Raise `UsageError` for an album chat, as the command is about conversations of everybody present."""
     if run.kind == "album_chat":
         raise UsageError(
             f"run {run.run} is an album chat, in which two meet at a time: {command} has nothing to say of it; "
@@ -160,10 +160,10 @@ class Journey:
     """The way of a picture through the albums.
 
     Attributes:
-        first_holders: Who had it in their album when the first round began.
+        first_holders: The people with it in their album when the first round began.
         exchanges: The exchanges about it.
-        lost: Who lost it again, by turn.
-        holders: Who has it in the end.
+        lost: The people that lost it again, by turn.
+        holders: The people with it in the end.
         seen_by: By round, how many have had it, or asked or answered about it, by its end; round 0 is before the first.
     """
 
@@ -176,7 +176,7 @@ class Journey:
 
     @property
     def seen(self) -> int:
-        """The number of people who have seen it in the end."""
+        """The number of people that have seen it in the end."""
         return max(self.seen_by.values())
 
     @property
@@ -198,7 +198,7 @@ class Journey:
         }
 
     def document(self) -> dict[str, Any]:
-        """Return the journey as JSON: who had it, showed it, got it, lost it, and has it."""
+        """Return the journey as JSON: the people that had it, showed it, got it, lost it, and have it."""
         return {
             "picture": self.picture.model_dump(mode="json"),
             "first_holders": list(self.first_holders),

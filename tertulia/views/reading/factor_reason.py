@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FactorReason:
-    """The reason for the λ of a turn in words, and how it was steered; `None` where a policy decides."""
+    """The reason for the λ of a turn in words, and how it was steered; `None` if a policy decides."""
 
     reason: str
     steering: "Steering | None" = None

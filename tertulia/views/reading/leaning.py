@@ -1,7 +1,7 @@
-"""What a line, or a thought, leaned on: units of the prompt that it answered, by the line's own scores.
+"""The units of its prompt that a line, or a thought, leaned on, by the line's own scores.
 
-λ removes by other scores (`views.reading.removal`), of possible responses to the full prompt. What was removed is
-never a reason.
+λ removes by other scores (`views.reading.removal`), of possible responses to the full prompt. A removed unit is never a
+reason.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Reason:
     Attributes:
         score: As recorded for the line: an estimated loss in nats a token, or an attention; `None`: it was measured
             alone.
-        loss: What the line loses without the unit, in nats a token: as measured, else as estimated; `None`: not known.
+        loss: The loss of the line without the unit, in nats a token: as measured, else as estimated; `None`: not known.
         measured: Whether it was measured (`show --check`).
         times: How many times less likely the whole line is without the unit; `None`: not known.
     """
@@ -32,7 +32,7 @@ class Reason:
 
 
 def reasons(details: TurnDetails) -> list[Reason] | None:
-    """Return the units that a line leaned on, those that count most first; `None` where that is not known.
+    """Return the units that a line leaned on, those that count most first; `None` if that is not known.
 
     An empty list says that it leaned on nothing in particular. Once units were measured (`show --check`), they alone
     count: a check leaves the highest ones out, one at a time.
@@ -49,7 +49,7 @@ def reasons(details: TurnDetails) -> list[Reason] | None:
 
 
 def _reason(details: TurnDetails, unit: Unit, score: float | None) -> Reason | None:
-    """Return a unit as a reason for the line; `None` where it is none."""
+    """Return a unit as a reason for the line; `None` if it is none."""
     measured, tokens = details.measured.get(unit.id), details.measured_tokens or line_tokens(details)
     if measured is not None:
         if measured < LEAST_LOSS:
@@ -69,7 +69,7 @@ def _times(loss: float, tokens: int) -> float:
 
 
 def line_tokens(details: TurnDetails) -> int:
-    """Return how many tokens the words of the line have; 1 where that is not known."""
+    """Return how many tokens the words of the line have; 1 if that is not known."""
     chosen = (candidate for candidate in details.candidates if candidate.attempt == details.record.chosen)
     first, past_last = next((candidate.reply.text_tokens for candidate in chosen), (0, 1))
     return max(1, past_last - first)

@@ -41,7 +41,7 @@ class RunList:
     Attributes:
         simulations: All simulations of the store.
         conversations: The simulation of each run that is a conversation of one.
-        names: The name of a scenario in its own file, where that differs.
+        names: The name of a scenario in its own file, if that differs.
     """
 
     runs: Sequence[RunRecord] = ()
@@ -197,7 +197,7 @@ class Removal:
         return sum(run.turns for run in (*self.runs, *self.forks))
 
     def __str__(self) -> str:
-        """Return in words what is deleted."""
+        """Return in words the runs that are deleted."""
         names = ", ".join(f"{run.run} ({run.scenario}, {run.status})" for run in self.runs)
         forks = f"; {counted(len(self.forks), 'fork')}: {', '.join(fork.run for fork in self.forks)}"
         turns, size = counted(self.turns, "turn"), f"{size_of(self.bytes)} of checkpoints"

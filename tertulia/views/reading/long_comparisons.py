@@ -18,8 +18,8 @@ from tertulia.views.reading.differences import (
 def compare_to_parting(store: SqlStore, a: str, b: str) -> tuple[RunComparison, list[int]]:
     """Return the comparison of two runs up to the turn in which they part, and the turns that differ.
 
-    Turns after the parting are in the list where they may differ; `compare_turns` tells whether they do. The comparison
-    holds the turn of the parting alone; the last turn, where all are the same.
+    Turns after the parting are in the list if they may differ; `compare_turns` tells whether they do. The comparison
+    holds the turn of the parting alone; the last turn, if all are the same.
 
     Raises:
         NotFoundError: There is no such run.

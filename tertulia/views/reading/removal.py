@@ -1,4 +1,4 @@
-"""What λ removed from a turn's prompt, in words, with remarks where that is not what λ seems to ask for."""
+"""The units that λ removed from a turn's prompt, in words, with remarks if λ seems to ask for another removal."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
@@ -15,14 +15,14 @@ from tertulia.views.reading.turns import TurnDetails
 
 #: From this share of the removable weight on, a unit that is passed over gets a remark.
 _MOST = 0.5
-#: What sums of shares may be off by rounding.
+#: The rounding error of sums of shares.
 _ROUNDING = 1e-9
 #: Characters of a unit's text that a remark quotes.
 _QUOTED = 40
 
 
 def removal_in_words(details: TurnDetails) -> list[str]:
-    """Return sentences about what was removed from the prompt of a turn; the remarks come last."""
+    """Return sentences about the units removed from the prompt of a turn; the remarks come last."""
     what_if, scores = details.what_if, details.record.scores
     factor = details.removal_factor if what_if is None else what_if
     if factor is not None and what_if is None and details.pace is not None and details.pace.steering is not None:
@@ -54,7 +54,7 @@ def removal_in_words(details: TurnDetails) -> list[str]:
 
 
 def variations_in_words(details: TurnDetails, prompt: Prompt) -> list[str]:
-    """Return in words how the prompt of a turn was varied, and what was asked for in one reply."""
+    """Return in words how the prompt of a turn was varied, and the candidates asked for in one reply."""
     parameters = Parameters.model_validate(details.run.parameters)
     variations = [f"blocks left out: {parameters.removed_blocks}"] if parameters.removed_blocks else []
     variations += [f"items of another case: {parameters.items_from} (placebo)"] if parameters.items_from else []
@@ -74,7 +74,7 @@ def variations_in_words(details: TurnDetails, prompt: Prompt) -> list[str]:
 
 
 def written_in_words(candidate: Candidate) -> str:
-    """Return what a candidate was drawn by: its stated probability or random string, and how these were read."""
+    """Return the stated probability or random string by which a candidate was drawn, and how these were read."""
     told = [] if candidate.probability is None else [f"stated probability {candidate.probability:.3g}"]
     told += [f"random string: {clean(candidate.string_seed)}"] if candidate.string_seed else []
     return "; ".join([*told, *([candidate.remark] if candidate.remark else [])])
@@ -157,7 +157,7 @@ def notes_of_turn(context: Context, turn: int) -> Iterator[tuple[str, str]]:
     run, prompt = context.store.run(context.run), context.store.prompt(record.prompt)
     yield from _lengths_without_items(lengths, prompt)
     details = TurnDetails(run, record, prompt, (), frozenset(record.removed), None, None, None, ())
-    # The weights of a rehearsal are random: the heaviest, and what fits, say nothing about the prompt.
+    # The weights of a rehearsal are random: the heaviest unit, and the share reached, say nothing about the prompt.
     of_weights = {"heavy", "reached"} if run.rehearsed else set()
     yield from ((kind, text) for kind, text in remarks(details).items() if kind not in of_weights)
 

@@ -1,4 +1,4 @@
-"""How many lines of dialogues make no sense where they are said, by the rules of `nodes/shared/sense.py`."""
+"""How many lines make no sense in their dialogue, by the rules of `nodes/shared/sense.py`."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -27,7 +27,7 @@ Faults = Sequence[tuple[Fault, ...]]
 
 
 class SenseFigures(Record):
-    """The shares of lines with each fault, in [0, 1]; `None` where there is no line."""
+    """The shares of lines with each fault, in [0, 1]; `None` if there is no line."""
 
     lines: int
     repeats: float | None = Field(description="said before, nearly word for word")

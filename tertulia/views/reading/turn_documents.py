@@ -27,7 +27,7 @@ _MIND = ("characters", "perception", "mechanisms", "findings", "thoughts", "type
 #: The fields of a bid on how much an agent wanted to speak; the others are on the latency.
 _WILLINGNESS = {"parts", "willingness", "willing"}
 
-#: The fields of a candidate that are part of its judgement, not of what it says.
+#: The fields of a candidate that are part of its judgement, not of its words.
 _JUDGED = (
     *("inconsistency", "inconsistency_runs", "comment", "rewritable", "faults", "probability", "string_seed"),
     "remark",
@@ -38,7 +38,7 @@ _TELLING = ("kind", "model", "prompt", "prompt_tokens", "reply_tokens")
 
 
 class Calls(Mapping[str, Any]):
-    """The calls of models of a turn, by agent and step, whose documents are built where they are read.
+    """The calls of models of a turn, by agent and step, whose documents are built when they are read.
 
     They are the larger part of a turn, and mostly it is enough to know whether they differ.
     """
@@ -49,7 +49,7 @@ class Calls(Mapping[str, Any]):
         self._rows = {(row["agent"], row["node"], row["attempt"]): row for row in rows}
 
     def is_unlike(self, other: "Calls") -> bool | None:
-        """Return whether the rows tell that these calls differ from others; `None` where documents have to tell."""
+        """Return whether the rows tell that these calls differ from others; `None` if documents have to tell."""
         if self._rows.keys() != other._rows.keys():
             return True
         pairs = [(row, other._rows[key]) for key, row in self._rows.items()]
@@ -86,13 +86,13 @@ class Calls(Mapping[str, Any]):
 def turn_documents(store: SqlStore, run: str, first: int = 0, last: int | None = None) -> dict[int, Document]:
     """Return the document of every turn of a run from `first` to `last`, by number; of its preparation under 0.
 
-    The keys of a document stand in the order in which things happen: what agents perceived, chose, found and thought,
-    their willingness and latency, the floor; in an album chat the plan, and who met about which picture; the speaker;
-    the prompt, its scores, the units removed; the candidates and their judgement; text and clock; in an album chat the
-    answer; the calls of models, by agent and by step.
+    The keys of a document are in the order in which things happen: what agents perceived, chose, found and thought,
+    their willingness and latency, the floor; in an album chat the plan, and the pair that met and their picture; the
+    speaker; the prompt, its scores, the units removed; the candidates and their judgement; text and clock; in an album
+    chat the answer; the calls of models, by agent and by step.
 
     Raises:
-        StorageError: Something of it is damaged or missing; of calls, where they are read.
+        StorageError: Something of it is damaged or missing; of calls, when they are read.
     """
     rows = store.turn_rows(run, first, _LAST if last is None else last)
     minds = _minds(rows)

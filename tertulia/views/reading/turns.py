@@ -1,4 +1,4 @@
-"""A turn and its making: the prompt, what was removed, the candidates, and the cognition of a group."""
+"""A turn and its making: the prompt, the units removed, the candidates, and the cognition of a group."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -35,14 +35,14 @@ class TurnDetails:
         calls: The model calls of this agent in the round.
         exchange, parts: In an album chat; the parts are plan and answer.
         pace: The reason for the turn's λ, if it differs from turn to turn.
-        faults: Why its line makes no sense where it is said, if so.
-        measured: By unit, what the line was measured to lose without it, in nats a token (`show --check`).
+        faults: Why its line makes no sense in its dialogue, if so.
+        measured: By unit, the measured loss of the line without it, in nats a token (`show --check`).
         measured_by: The model that read the line for that.
         measured_tokens: How many tokens the words of the line are to that model; `None`: not known.
         number: The number under which annotations have the line.
         thinker: Of a thought, the model that thought it; `None` of a line.
         words: Of a thought, the texts of the answer that are read: the situation and the thought.
-        thoughts: In a group chat, by agent the thoughts of the round that somebody had read, as lines of their own.
+        thoughts: In a group chat, by agent the thoughts of the round that a model has read, as lines of their own.
     """
 
     run: RunRecord
@@ -73,7 +73,7 @@ class TurnDetails:
 
     @property
     def removal_factor(self) -> float | None:
-        """The turn's λ; the run's where nothing was scored, and where `retain` replaced it."""
+        """The turn's λ; the run's if nothing was scored, or `retain` replaced it."""
         recorded = self.record.removal_factor
         return self.run.parameters.get("removal_factor") if recorded is None else recorded  # type: ignore[return-value]
 
@@ -110,7 +110,7 @@ class TurnDetails:
 
     @property
     def removal_factor_asked(self) -> float | None:
-        """The λ that chose what is removed, in [0, 1]; `None` where the prompt was not scored, or `retain` chose."""
+        """The λ that chose the removed units, in [0, 1]; `None` if the prompt was not scored, or `retain` chose."""
         if self.record.scores is None:
             return None
         if self.what_if is not None:
@@ -119,7 +119,7 @@ class TurnDetails:
 
     @property
     def removal_factor_reached(self) -> float | None:
-        """`removed_share`, which λ asks for; `None` where the prompt was not scored."""
+        """`removed_share`, which λ asks for; `None` if the prompt was not scored."""
         return None if self.record.scores is None else self.removed_share
 
     @property
@@ -146,7 +146,7 @@ def read_turn(
         number: The turn, from 1.
         agent: The only agent whose cognition is wanted, with their model calls.
         removal_factor: λ in [0, 1] for which the removal is wanted; `None`: the recorded one.
-        reader: The model whose check of the line is wanted, where several have checked it; `None`: its writer's.
+        reader: The model whose check of the line is wanted, if several have checked it; `None`: its writer's.
 
     Raises:
         NotFoundError: There is no such turn, the agent was not present, or the turn has no scores for another λ.

@@ -1,4 +1,4 @@
-"""What another λ would remove from a prompt, on the scores that a run recorded; no model is called."""
+"""The units that another λ would remove from a prompt, on the scores that a run recorded; no model is called."""
 
 from random import Random
 

@@ -1,7 +1,7 @@
-"""Why a turn is what it is, in one or two sentences: what the line leaned on, what was removed, and what was chosen.
+"""Why a turn is what it is, in one or two sentences: the reasons of the line, the units removed, and the choice.
 
-What a line leaned on is read from the line (`tertulia.views.reading.leaning`), what λ removed from scores of possible
-responses: neither is told under the other's name. Every figure is stored, or follows from what is stored.
+The reasons of a line are read from the line (`tertulia.views.reading.leaning`), the removed units from scores of
+possible responses: neither is told under the other's name. Every figure is stored, or follows from what is stored.
 """
 
 from collections.abc import Sequence
@@ -24,10 +24,10 @@ _MOST = 3
 def why_turn(details: TurnDetails) -> str:
     """Return in one or two sentences how a stored turn came about.
 
-    It is about what was done, whatever `what_if` asks. Of an utterance it tells what the line leaned on, what λ had
-    taken away before, and which candidate was said and why; of a meeting's round first who wanted to speak, who was
-    first, and what moved them; of an exchange first which picture was shown and why; of both then the most telling of
-    the rest, as more than two sentences are read by nobody.
+    It is about the turn as it was, whatever `what_if` asks. Of an utterance it tells the units that the line leaned on
+    and those that λ had taken away before, and which candidate was said and why; of a meeting's round first which
+    agents wanted to speak, which was first, and why; of an exchange first which picture was shown and why; of both then
+    the most telling of the rest, as more than two sentences are read by nobody.
     """
     if details.exchange is not None:
         return clean(f"{_exchange_sentence(details.exchange)} {_in_short(details)}")
@@ -53,7 +53,7 @@ def why_said(details: TurnDetails) -> str:
 
 
 def _in_short(details: TurnDetails) -> str:
-    """Return a sentence on how an utterance came about: the unit that it leaned on most, what went, and a doubt."""
+    """Return a sentence on how an utterance came about: the unit that it leaned on most, the removal, and a doubt."""
     if details.record.turn.speaker is None or details.prompt is None:
         return why_said(details)
     said = _candidate_clause(details) if _is_telling(details) else ""
@@ -80,7 +80,7 @@ def parameters_of(run: RunRecord, name: str) -> Parameters:
 
 
 def _removal_clause(details: TurnDetails) -> str:
-    """Return what λ had taken away before the line was drawn; empty where it takes nothing away."""
+    """Return the units that λ had taken away before the line was drawn, in words; empty if it takes nothing away."""
     factor, record = details.removal_factor, details.record
     removable, removed = details.removable, frozenset(record.removed)
     gone = [unit for unit in removable if unit.id in removed]
@@ -110,7 +110,7 @@ def _measure(details: TurnDetails) -> str:
 
 
 def _candidate_clause(details: TurnDetails) -> str:
-    """Return which candidate of how many was said, and why; empty where it is not stored."""
+    """Return which candidate of how many was said, and why; empty if it is not stored."""
     made = [candidate for candidate in details.candidates if candidate.origin != "vetoed"]
     at = next((place for place, found in enumerate(made) if found.attempt == details.record.chosen), None)
     if at is None:
@@ -126,7 +126,7 @@ def _candidate_clause(details: TurnDetails) -> str:
 
 
 def _reason(details: TurnDetails, made: Sequence[Candidate], chosen: Candidate) -> str:
-    """Return why a candidate was said, by the figures of the judge against θ; empty where there are none."""
+    """Return why a candidate was said, by the figures of the judge against θ; empty if there are none."""
     parameters = parameters_of_speaker(details)
     threshold = parameters.inconsistency_threshold
     judged = [candidate.inconsistency for candidate in made if candidate.inconsistency is not None]

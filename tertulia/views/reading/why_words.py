@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tertulia.state.text import clean
 
-#: The most characters of a text that a sentence quotes, and where it tells of more than an utterance.
+#: The most characters of a text that a sentence quotes, and that it quotes if it tells of more than an utterance.
 QUOTED, QUOTED_IN_SHORT = 60, 42
 
 #: Above this, a number of times says no more.
@@ -15,7 +15,7 @@ _NAMED = 6
 
 
 def quoted(text: str, most: int = QUOTED) -> str:
-    """Return a text in quotation marks, on one line, cut behind a word where it is longer than `most` characters.
+    """Return a text in quotation marks, on one line, cut behind a word if it is longer than `most` characters.
 
     Marks inside become single ones, and a full stop at the end goes. A first word that is too long itself (Chinese has
     no spaces) is cut within.
@@ -29,7 +29,7 @@ def quoted(text: str, most: int = QUOTED) -> str:
 
 
 def percentage(share: float) -> str:
-    """Return a share as a percentage with one digit behind the point, which is left out where it is 0."""
+    """Return a share as a percentage with one digit behind the point, which is left out if it is 0."""
     return f"{share * 100:.1f}".removesuffix(".0") + "%"
 
 

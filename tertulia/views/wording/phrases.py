@@ -34,7 +34,7 @@ def grouped(notes: Iterable[str], names: Iterable[str]) -> list[str]:
 
 
 def settings(run: RunRecord) -> list[str]:
-    """Return phrases for order or setting, λ (or what remains), α, model, seed and seat of a run."""
+    """Return phrases for order or setting, λ (or the share that remains), α, model, seed and seat of a run."""
     order = order_of(run)
     kept = retained(run)
     strength = run.parameters.get("context_strength")
@@ -114,7 +114,7 @@ def clock(sim_time_s: float, start: Start) -> str:
 
 
 def attendance(change: AttendanceChange) -> str:
-    """Return in words that somebody comes or leaves, and why they leave."""
+    """Return in words that a person comes or leaves, and why they leave."""
     reason = f": {clean(change.reason)}" if change.reason else ""
     return f"{clean(change.agent)} {'joins' if change.joined else 'leaves'}{reason}"
 

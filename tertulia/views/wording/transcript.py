@@ -70,7 +70,7 @@ def transcript(store: Store, run: RunRecord, start: Start, thoughts: bool) -> It
 
 
 def _exchanges(store: Store, run: RunRecord, population: Population, thoughts: bool) -> Iterator[str]:
-    """Yield the exchanges of an album chat by round: who asked whom about which picture, and what they said."""
+    """Yield the exchanges of an album chat by round: the asker, the asked, the picture, and the words said."""
     exchanges = read_exchanges(store, run.run, population)
     for round, of_round in by_round(exchanges):
         yield from (f"### Round {round}", "")
@@ -150,7 +150,7 @@ def _clock(sim_time_s: float, start: Start) -> str:
 
 
 def _behind(details: TurnDetails) -> Iterator[str]:
-    """Yield the making of an utterance: why, thoughts and bids, what was removed, and candidates set aside."""
+    """Yield the making of an utterance: why, thoughts and bids, removed units, and candidates set aside."""
     run, record = details.run, details.record
     yield f"- Why: {escaped(why_said(details) if details.exchange is not None else why_turn(details))}"
     if details.round is not None:

@@ -15,7 +15,7 @@ _MARKS = {"A": ("[-", "-]"), "B": ("{+", "+}")}
 
 
 def turn_lines(turn: TurnComparison, compared: RunComparison) -> Iterator[str]:
-    """Yield the lines of a turn that differs: both utterances with marked words, and what else differs, with tabs."""
+    """Yield the lines of a turn that differs: both utterances with marked words, and other differences, with tabs."""
     if turn.turn:
         yield f"turn {turn.turn}"
         texts = [(left or beside or {})["text"] for left, beside in ((turn.a, turn.b), (turn.b, turn.a))]
