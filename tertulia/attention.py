@@ -49,7 +49,7 @@ class Pruned(NamedTuple):
 
     Attributes:
         kept, removed: Ids of units, in the order of the prompt.
-        reached: The share of the removable units' total score that was removed, in [0, 1]; 0 where the total is 0.
+        reached: The share of the removable units' total score that was removed, in [0, 1]; 0 if the total is 0.
     """
 
     kept: list[str]
@@ -63,7 +63,7 @@ def open_model(name: str, cache: Path | str | None = None, precision: str = "aut
     Args:
         name: `smollm2` (embedded), a folder, or a hub id `owner/name`.
         cache: The folder of converted models; `~/.cache/tertulia` if it is not given.
-        precision: Of the weights: `float32`, `bfloat16`, `float16`, or `auto`, what suits this machine.
+        precision: Of the weights: `float32`, `bfloat16`, `float16`, or `auto`, the one that suits this machine.
 
     Raises:
         NotFoundError: There is no such model.
@@ -101,7 +101,7 @@ def unit_scores(
             user. The last is not the assistant's: the model's turn follows.
         units: The parts of the messages that are scored, in their order: texts, texts by id, or units of a run. The id
             of a text is the text.
-        reply: What was replied: a text, or exactly its tokens.
+        reply: The reply: a text, or exactly its tokens.
         reply_prefix: A beginning of the reply that counts as the end of the prompt.
         reducer: `sum-mean` (Eq. 1), `mean-mean` (App. C), `beyond-neutral` or `capped` (docs/measuring.md).
         layers: `auto` (those that see the whole prompt), `all`, or numbers such as `0,5,11`.
@@ -133,7 +133,7 @@ def prune(units: Units, scores: Mapping[str, float], removal_factor: float, walk
         units: As of `unit_scores`.
         scores: By id, ≥ 0.
         removal_factor: λ in [0, 1].
-        walk: What happens at a unit that would overshoot (`tertulia settings removal_walk`).
+        walk: The rule for a unit that would overshoot (`tertulia settings removal_walk`).
 
     Raises:
         SettingError: λ is outside of [0, 1].
@@ -233,7 +233,7 @@ def _opened(model: Model) -> Iterator[LanguageModel]:
 
 
 def _completed(coroutine: Coroutine[Any, Any, list[dict[str, float]]]) -> list[dict[str, float]]:
-    """Return what a coroutine comes to, inside a running event loop too."""
+    """Return the result of a coroutine, inside a running event loop too."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

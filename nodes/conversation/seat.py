@@ -88,9 +88,10 @@ def _answer(context: Context, name: str, turn: int, round: int, now_s: float, ma
     if answer is None:
         asked = {"agent": name, "turn": turn, "round": round, "sim_time_s": now_s, "may_pass": may_pass}
         # The driver stores the answer before it resumes the graph; other tools resume it with the words.
-        answer = Answer(words=as_utterance(str(interrupt(asked))))
-        if not answer.words and not may_pass:
-            raise UsageError(f"{name} has the floor, and nothing to say was given")
+        words = as_utterance(str(interrupt(asked)))
+        while not words and not may_pass:
+            words = as_utterance(str(interrupt({**asked, "again": True})))
+        answer = Answer(words=words)
         save_answer(context, round, name, answer)
     return answer
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tertulia.runs.planning.additions import Additions
     from tertulia.state.budget import Budget
 
-#: What a seed, a model, and the function that asks the person in a seat are, for messages.
+#: Descriptions of a seed, a model, and the function that asks the person in a seat, for messages.
 SEED = "a seed is an integer"
 MODEL = "a model is named by a text"
 ASK = "a function is expected, from an Invitation to an Answer; it may be async"

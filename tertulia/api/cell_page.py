@@ -43,6 +43,6 @@ class CellPage:
         return f'<iframe title="{title}" sandbox="{_ALLOWED}" style="{style}" srcdoc="{escape(self.html())}"></iframe>'
 
     def __repr__(self) -> str:
-        """Return where to look, in a terminal."""
+        """Return how to see the page, in a terminal."""
         command = f"tertulia view {self.run} --store {shlex.quote(str(self._store.path))}"
         return f"the page of run {self.run}; a notebook shows it below the cell, a browser by: {command}"

@@ -1,4 +1,4 @@
-"""`StoredTurn.check`: what a stored line, or a thought, leaned on, measured by leaving units of its prompt out."""
+"""`StoredTurn.check`: the reasons of a stored line, or a thought, measured by leaving units of its prompt out."""
 
 from contextlib import closing
 
@@ -18,7 +18,7 @@ class Checking:
     id: str
 
     def _check(self, turn: int, reader: str | None, agent: str | None, calls: int, access: ModelAccess) -> None:
-        """Measure what the line of a turn loses without units of its prompt, in a thread of its own, and keep it."""
+        """Measure the loss of a turn's line without units of its prompt, in a thread of its own, and keep it."""
         from tertulia.lab.annotations.leave_one_out import check_turn
 
         access = access.naming([reader] if reader else [])

@@ -1,6 +1,6 @@
 """Nodes, scorers and mechanisms out of plain functions: `@scorer`, `@node`, `@mechanism`.
 
-What they return is handed over as it is: `tertulia.run(..., nodes={"score": my_scorer}, mechanisms=[my_mechanism])`.
+Hand over their results: `tertulia.run(..., nodes={"score": my_scorer}, mechanisms=[my_mechanism])`.
 """
 
 import inspect
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from tertulia.nodes.meeting.view import View
     from tertulia.state.context import Context
 
-#: From the units of a prompt, and the runtime context where it needs two arguments, to a score of 0 or more for each:
-#: in their order, or by unit id. It may be `async`.
+#: From the units of a prompt, and the runtime context if it takes two arguments, to a score of 0 or more for each: in
+#: their order, or by unit id. It may be `async`.
 ScoreFunction = Callable[..., Any]
 
 
@@ -48,7 +48,7 @@ def scorer(
             return [len(unit.text) for unit in units]
 
     Args:
-        function: From the units of a prompt (`tertulia.state.records.Unit`), and the runtime context where it needs two
+        function: From the units of a prompt (`tertulia.state.records.Unit`), and the runtime context if it takes two
             arguments, to a score of 0 or more for each: in their order, or by unit id. It may be `async`.
         name: The node's name; the function's if it is not given.
         description: Its purpose, in a line; else the first line of the function's docstring.
@@ -156,11 +156,11 @@ def mechanism(
             return f"{asked[-1].speaker} asked: {asked[-1].text}" if asked else None
 
     Args:
-        description: What it is for, in a sentence to the agent who chooses.
+        description: Its purpose, in a sentence to the agent that chooses.
         name: The mechanism's name; the function's if it is not given.
         title: Its name in tables.
         example: Whether it is on in a made-up moment, and why, for models that learn from examples.
-        condition: Where given, the agent is not asked: the mechanism is on when this returns a reason.
+        condition: If given, the agent is not asked: the mechanism is on when this returns a reason.
         parameters: The class of its parameters, each with a default.
         timeout_s: Seconds that it may take, its waiting for the model not counted.
 
@@ -212,7 +212,7 @@ def _as_async(function: Callable[..., Any], *arguments: str) -> Any:
 
 
 def _called_with(function: Any, *arguments: str) -> Any:
-    """Return a wrapper that tells its own arguments, and not those of what it wraps."""
+    """Return a wrapper that tells its own arguments, and not those of the function that it wraps."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     function.__signature__ = inspect.Signature([inspect.Parameter(argument, kind) for argument in arguments])
     return function
@@ -248,7 +248,7 @@ def _check_takes(function: Callable[..., Any], count: int, problem: str) -> None
 
 
 def _first_line(function: Callable[..., Any], name: str) -> str:
-    """Return the first line of a function's docstring; where there is none, its name in words."""
+    """Return the first line of a function's docstring; if there is none, its name in words."""
     while isinstance(function, partial):
         function = function.func
     text = inspect.getdoc(function) or str(name).replace("_", " ")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class DrivenRun:
-    """A run of a store, as far as it is driven from here, or stopped; `Run` has what is read of it.
+    """A run of a store, as far as it is driven from here, or stopped; `Run` has the records read of it.
 
     Attributes:
         id: Its id.
@@ -71,12 +71,12 @@ class DrivenRun:
             order: Another speaking order.
             model: Another model.
             seed: Another seed.
-            say: What the speaker of turn `at` says instead.
+            say: The words that the speaker of turn `at` says instead.
             person: Fields of people by `NAME.FIELD`, under their names in scenario files.
             remember: Memories that people are given, by name.
             forget: Ids of memories that are taken from people, by name.
             settings: Parameters by name.
-            label: What you call the fork.
+            label: Your name for the fork.
             additions: Nodes, mechanisms and extensions of your own, those of this run handed over again (`Additions`).
             seat: Whose words a person types.
             ask: Asks that person (see `tertulia.run`).
@@ -123,11 +123,11 @@ class DrivenRun:
         api_keys: Mapping[str, str] | None = None,
         progress: bool = True,
     ) -> Self:
-        """Go on where the run was stopped, to its end; a finished run is returned as it is, with a warning.
+        """Go on from the stop of the run, to its end; a finished run is returned as it is, with a warning.
 
         Args:
             additions: The nodes and mechanisms that were handed over, and extensions that may have changed.
-            ask: Asks the person who has a seat.
+            ask: Asks the person with a seat.
             budget: A new budget.
             cache: The folder of converted models.
             api_keys: Keys of remote models, by variable.
@@ -166,7 +166,7 @@ class DrivenRun:
             wait: For how many seconds to wait until it has stopped; 0: not at all.
 
         Returns:
-            What became of that: `state` (stopped, asked, ended or stale), and `text` with how to go on.
+            The outcome: `state` (stopped, asked, ended or stale), and `text` with how to go on.
 
         Raises:
             UsageError: It is finished; there is nothing to stop.
@@ -178,7 +178,7 @@ class DrivenRun:
 
 
 def _changes(say: str | None, *by_name: Mapping[str, str] | None) -> "StartChanges":
-    """Return the changes of a fork to its parent's start, checked: of people, memories, and what is forgotten."""
+    """Return the changes of a fork to its parent's start, checked: of people, memories, and forgotten memories."""
     from tertulia.runs.planning.forking import StartChanges
 
     check_changes(say, **dict(zip(("person", "remember", "forget"), by_name, strict=True)))

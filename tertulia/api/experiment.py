@@ -1,4 +1,4 @@
-"""An experiment of a store in Python: its runs, what is measured of them, and how its settings differ."""
+"""An experiment of a store in Python: its runs, their measures, and how its settings differ."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrialOf:
-    """What a run is in an experiment.
+    """The place of a run in an experiment.
 
     Attributes:
         case, setting: Their names in the experiment.
@@ -90,7 +90,7 @@ class Experiment:
 
     @property
     def baseline(self) -> str:
-        """The setting that others are compared with where none is named."""
+        """The setting that others are compared with if none is named."""
         return self._definition.compared_with
 
     @property
@@ -130,7 +130,7 @@ class Experiment:
         Args:
             metrics: Names of metrics, such as `dist3`, `sim`, `len`; docs/laboratory.md lists them. Those of
                 `tertulia lab compare` if none is given.
-            embedder: What similarities are measured with: minilm (embedded), a folder, or a Hugging Face id.
+            embedder: The embedder of similarities: minilm (embedded), a folder, or a Hugging Face id.
             fluency_model: Whose likelihood fluency is; `none` leaves it out.
 
         Returns:
@@ -168,7 +168,7 @@ class Experiment:
         """Return a pandas data frame: a row per run with its own figures, or per setting and metric with intervals.
 
         Args:
-            metrics: The metrics that are columns of runs (none: only what the runs are), or rows of settings.
+            metrics: The metrics that are columns of runs (none: only the places of the runs), or rows of settings.
             by: `run`: columns run, case, setting, trial, seed, status, turns, a column for each parameter that
                 differs between settings, and one per metric. `setting`: `measure` with the parameters that differ.
             embedder: As in `measure`.
@@ -324,7 +324,7 @@ class TrialRuns(tuple[Run, ...]):
     trials: tuple[TrialOf, ...]
 
     def __new__(cls, store: StoreHandle, trials: Sequence[TrialOf], records: Sequence[RunRecord]) -> Self:
-        """Make them from what they are in the experiment, and their records."""
+        """Make them from their places in the experiment, and their records."""
         runs = super().__new__(cls, (Run(store, record.run) for record in records))
         runs.trials, runs._store, runs._records = tuple(trials), store, tuple(records)
         return runs
@@ -338,7 +338,7 @@ class TrialRuns(tuple[Run, ...]):
 
     @property
     def items(self) -> list[_Item]:
-        """Each run with what it is in the experiment."""
+        """Each run with its place in the experiment."""
         return [_Item(*each) for each in zip(self.trials, self._records, strict=True)]
 
     @with_named_arguments

@@ -17,7 +17,7 @@ from tertulia.worlds.scenario_objects import FileObject
 
 Cases = Path | str | FileObject | Sequence[Path | str | FileObject]
 
-#: What the folder of a store's cases is called after the store.
+#: The end of the name of a store's folder of cases.
 _FOLDER = ".cases"
 
 

@@ -121,7 +121,7 @@ class RunLauncher:
         check_objects(run.extensions, objects, self.additions.accept_changed)
 
     def beginning(self, plan: RunPlan, limits: Limits | None = None) -> Opening:
-        """Return a function that begins a run; `SettingError` where money is limited, and a model has no price."""
+        """Return a function that begins a run; `SettingError` if money is limited, and a model has no price."""
         if limits is not None:
             limits.budget.check_prices(plan.models)
         return lambda store: begin(store, plan, self._access)
@@ -169,7 +169,7 @@ class RunLauncher:
 
 
 def _scenario(given: Any) -> str | ScenarioObject:
-    """Return what is run: a name, a file, or an object; raise `SettingError` for anything else."""
+    """Return the scenario to run: a name, a file, or an object; raise `SettingError` for anything else."""
     if isinstance(given, ScenarioObject):
         return given
     if not isinstance(given, str | os.PathLike):

@@ -36,8 +36,8 @@ class Measure:
 
     Attributes:
         metric, setting: Their names.
-        value: The mean over cases; `None` where nothing could be measured. docs/measuring.md has units and ranges.
-        ci_low, ci_high: Its 95 % interval over cases; `None` with fewer than two cases, or where all are equal.
+        value: The mean over cases; `None` if nothing could be measured. docs/measuring.md has units and ranges.
+        ci_low, ci_high: Its 95 % interval over cases; `None` with fewer than two cases, or if all are equal.
         cases: How many cases it is the mean of.
         trials: The trials of all these cases together.
         by_case: The figure of each case.
@@ -64,7 +64,7 @@ class Difference(Measure):
     Attributes:
         value, ci_low, ci_high, cases, trials, by_case: As in `Measure`, of the difference.
         baseline: The setting that it is compared with.
-        p: The chance of a mean so far from 0 where the true one is 0, two-sided, in [0, 1].
+        p: The chance of a mean so far from 0 if the true one is 0, two-sided, in [0, 1].
         p_adjusted: The same, adjusted for being one of all differences of this comparison (Holm 1979).
         effect_size: Hedges' g_z: the mean over the standard deviation of the cases' differences.
         above: In how many cases it is above 0.
@@ -181,7 +181,7 @@ def figures_of_runs(
 ) -> list[dict[str, float | None]]:
     """Return metrics of each run by itself, given with its case: of a case `run:ID@TURN`, of the turns from there on.
 
-    `None` where a metric needs several dialogues, or has nothing to measure.
+    `None` if a metric needs several dialogues, or has nothing to measure.
     """
     check_argument("embedder", embedder, str, "an embedder is named by a text: 'minilm'")
     found = []
@@ -204,7 +204,7 @@ def _findings(
     embedder: str | None,
     reader: str | None,
 ) -> Findings:
-    """Return what `tertulia lab compare` finds; a metric that can't be measured is a warning that says why."""
+    """Return the comparisons of `tertulia lab compare`; a metric that can't be measured is a warning that says why."""
     check_argument("embedder", embedder, str, "an embedder is named by a text: 'minilm'")
     check_argument("fluency_model", reader, str, "a model is named by a text, or 'none'")
     report = report_of_experiment(experiment, baseline, metrics)

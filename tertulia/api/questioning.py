@@ -54,7 +54,7 @@ class Responses(Records["Response"]):
 
 
 class Questioned:
-    """What can be asked about a run that is stored."""
+    """Questions about a stored run."""
 
     store: StoreHandle
     id: str
@@ -75,8 +75,8 @@ class Questioned:
         """Ask an agent anything after a turn, in character, and return the answers.
 
         The conversation does not change: nobody in it hears of a question, and a run that goes on goes on as it would.
-        Each question is asked by itself. Answers are stored beside the run, with what was prompted; the same question
-        with the same seed is not asked again.
+        Each question is asked by itself. Answers are stored beside the run, with their prompts; the same question with
+        the same seed is not asked again.
 
         ::
 
@@ -88,9 +88,9 @@ class Questioned:
             person: A participant, or their name.
             questions: A text, a `Question`, a list of either, a YAML file of questions, or `inventory` for the 44 items
                 of the Big Five Inventory.
-            at: The turn after which they are asked; 0 is before the first, and the end where it is not given.
+            at: The turn after which they are asked; 0 is before the first, and the end if it is not given.
             seed: Seed of the draws; the run's if it is not given. The inventory takes the likeliest answers.
-            model: Who answers; the model that speaks for them if it is not given.
+            model: The model that answers; the one that speaks for them if it is not given.
             rehearse: Whether a stand-in without weights answers.
             cache, api_keys: As in `tertulia.run`.
 
@@ -150,7 +150,7 @@ class Questioned:
 
     @property
     def asked(self) -> Responses:
-        """What its people have been asked, and what they answered; of a fork, also before it parted."""
+        """The questions to its people, and their answers; of a fork, also those before it parted."""
         from tertulia.lab.annotations.asking import responses
 
         with self.store.opened() as store:

@@ -69,21 +69,21 @@ def run(
         seed: Seed of all draws.
         rounds: At most so many rounds (utterances, in a dialogue).
         minutes: At most so many simulated minutes.
-        order: Who speaks next in a group: self_driven, rule_based, centralised, random or designated.
+        order: How the next speaker of a group is found: self_driven, rule_based, centralised, random or designated.
         agents: In an album chat, how many take part.
         setting: In an album chat, how they are asked: low or high.
         model: smollm2 (embedded), a folder, a Hugging Face id, `openai:NAME`, or `http://SERVER/v1#NAME`.
         rehearse: Whether a stand-in without weights speaks.
         settings: Any other parameters, by name (`tertulia settings` lists them).
-        label: What you call the run.
+        label: Your name for the run.
         additions: Nodes, mechanisms and extensions of your own (`Additions`).
         seat: Whose words a person types.
-        ask: Asks that person: an async function from an `Invitation` to an `Answer`, or `None` where they leave.
+        ask: Asks that person: an async function from an `Invitation` to an `Answer`, or `None` if they leave.
         budget: Calls, tokens, money and real time that it may take (`Budget`).
         store: The store: a file, or the address of a database, `postgresql://USER@HOST/DATABASE`.
         cache: The folder of converted models; `~/.cache/tertulia` if it is not given.
         api_keys: Keys of remote models, by variable: `{"OPENAI_API_KEY": …}`.
-        progress: Whether a progress bar is shown, where there is a terminal or a notebook.
+        progress: Whether a progress bar is shown, if there is a terminal or a notebook.
 
     Raises:
         BudgetError: A budget is spent: the run is interrupted, and `resume` goes on, with a new budget or none.
@@ -176,7 +176,7 @@ def resume(
     api_keys: Mapping[str, str] | None = None,
     progress: bool = True,
 ) -> Run:
-    """Go on with a run where it was stopped, and return it.
+    """Go on with a run from its stop, and return it.
 
     Args:
         run: A run, its id, a unique beginning of it, or `@last`.

@@ -1,4 +1,4 @@
-"""A stored run in Python: its records, read on demand, and what can be done with it."""
+"""A stored run in Python: its records, read on demand, and its methods."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tertulia.metrics.participation import Participation
     from tertulia.views.reading.comparing import RunComparison
 
-#: What a run's data frames can be of: docs/data.md has their columns.
+#: The kinds of a run's data frames: docs/data.md has their columns.
 FrameOf = Literal["turns", "parts", "units", "agent_rounds", "calls"]
 
 
@@ -64,7 +64,7 @@ class Run(DrivenRun, Questioned, Checking, Exported):
 
     @property
     def label(self) -> str | None:
-        """What its user calls it."""
+        """Its user's name for it."""
         return self.record.label
 
     @property
@@ -91,7 +91,7 @@ class Run(DrivenRun, Questioned, Checking, Exported):
             return Records(read_exchanges(store, run.run, start) if isinstance(start, Population) else ())
 
     def turn(self, number: int) -> StoredTurn:
-        """Return a turn and how it came about: units with their scores, what was removed, candidates, cognition.
+        """Return a turn and how it came about: units with their scores, the units removed, candidates, cognition.
 
         Raises:
             NotFoundError: There is no such turn.
@@ -117,7 +117,7 @@ class Run(DrivenRun, Questioned, Checking, Exported):
     def _checked(
         self, number: int, reader: str | None, agent: str | None, calls: int, access: ModelAccess
     ) -> StoredTurn:
-        """Return a turn whose line, or the thought of an agent, was checked, by what that reader measured."""
+        """Return a turn whose line, or the thought of an agent, was checked, with that reader's measures."""
         self._check(number, reader, agent, calls, access)
         with self._opened() as (store, run, start):
             details = read_turn(store, run, start, number, reader=reader)
@@ -168,11 +168,11 @@ class Run(DrivenRun, Questioned, Checking, Exported):
         Args:
             metrics: Names of metrics, such as `dist3`, `len`, `without_sense` (docs/laboratory.md lists them, with
                 ranges in docs/measuring.md); those of `tertulia lab compare` if none is given.
-            embedder: What embeds texts: minilm (embedded), a folder, or a Hugging Face id; of a rehearsed run, without
-                one, a stand-in.
+            embedder: The embedder of texts: minilm (embedded), a folder, or a Hugging Face id; of a rehearsed run,
+                without one, a stand-in.
 
         Returns:
-            By metric its value; `None` where a metric needs several dialogues (`sim`), or has nothing to measure.
+            By metric its value; `None` if a metric needs several dialogues (`sim`), or has nothing to measure.
 
         Raises:
             UsageError: There is no such metric, or nobody speaks.

@@ -34,9 +34,9 @@ class TurnUnit:
         id, block, kind, text, removable: As in `tertulia.state.records.Unit`.
         line_score: How much the line leaned on it: an estimated loss in nats a token, or an attention; `None`: not
             scored.
-        measured_loss: What the line was measured to lose without it, in nats a token (`StoredTurn.check`); `None`: it
-            was not measured.
-        score: The attention that possible replies paid to it, by which λ removes (APP Eq. 1); `None` where nothing was
+        measured_loss: The measured loss of the line without it, in nats a token (`StoredTurn.check`); `None`: it was
+            not measured.
+        score: The attention that possible replies paid to it, by which λ removes (APP Eq. 1); `None` if nothing was
             scored.
         removed: Whether it was removed from the prompt.
     """
@@ -57,10 +57,10 @@ class Moved:
     """The reasons of an agent of a meeting to speak, or not to, in a round.
 
     Attributes:
-        bid: Exact, from the record: the parts of willingness, how they changed since the round before, and what raised
-            them; `None` without a bid, and for a person.
+        bid: Exact, from the record: the parts of willingness, how they changed since the round before, and the causes
+            that raised them; `None` without a bid, and for a person.
         leaned_on: The units that the thought leaned on, those that count most first, none: nothing in particular;
-            `None` where nobody has read the thought (`StoredTurn.check`).
+            `None` if no model has read the thought (`StoredTurn.check`).
     """
 
     bid: BidReasons | None
@@ -77,7 +77,7 @@ class StoredTurn:
         is_part: bool = False,
         check: "Callable[[str | None, str | None, int, ModelAccess], StoredTurn] | None" = None,
     ) -> None:
-        """Wrap what was read of a turn, or of a part of it, how it is written as JSON, and how its line is checked."""
+        """Wrap the records of a turn, or of a part of it, how it is written as JSON, and how its line is checked."""
         self.details = details
         self._document = document
         self._is_part = is_part
@@ -115,7 +115,7 @@ class StoredTurn:
 
     @property
     def why(self) -> str:
-        """How it came about in one or two sentences: what the line leaned on, what was removed, what was chosen."""
+        """How it came about in one or two sentences: the reasons of the line, the units removed, the choice."""
         return why_said(self.details) if self._is_part else why_turn(self.details)
 
     @with_named_arguments
@@ -128,24 +128,24 @@ class StoredTurn:
         cache: Path | str | None = None,
         api_keys: Mapping[str, str] | None = None,
     ) -> "StoredTurn":
-        """Measure what its line leaned on, and return the turn with measured reasons: what `show --check` does.
+        """Measure the reasons of its line, and return the turn with them, as `show --check` does.
 
         A model reads the line behind its prompt, and behind the same without each unit that `why` names; without scores
-        of the line, and for a model on a server, without every unit, or random ones of them if these are too many. What
-        was measured is kept with the run, and `why` uses it from then on. Of an exchange, all parts are checked; in a
-        meeting the thought of the speaker too, or that of `agent` alone, and `moved` has what it leaned on.
+        of the line, and for a model on a server, without every unit, or random ones of them if these are too many. The
+        measures are kept with the run, and `why` uses them from then on. Of an exchange, all parts are checked; in a
+        meeting the thought of the speaker too, or that of `agent` alone, and `moved` has its reasons.
 
-        `run.turn(2).check().why` is the sentence with what was measured.
+        `run.turn(2).check().why` is the sentence with the measured reasons.
 
         Args:
             reader: The model that reads the line; if it is not given, the one that scored it, or the run's own.
-            agent: In a meeting, whose thought is checked instead of the line; any agent who was there.
+            agent: In a meeting, whose thought is checked instead of the line; any agent that was there.
             calls: Readings of a line, at most; 64 if it is not given.
             cache, api_keys: As in `tertulia.run`.
 
         Raises:
             UsageError: The run is rehearsed, nobody spoke, a person wrote the line; or this is a part of a turn.
-            ModelError: The model failed, or does not tell how likely a line is; what was measured is kept.
+            ModelError: The model failed, or does not tell how likely a line is; measures so far are kept.
         """
         from tertulia.lab.annotations.leave_one_out import CALLS
 
@@ -164,7 +164,7 @@ class StoredTurn:
     def leaned_on(self) -> Records[Reason] | None:
         """The units that the line leaned on, those that count most first; none: nothing in particular.
 
-        `None` where the line was not scored.
+        `None` if the line was not scored.
         """
         found = reasons(self.details)
         return None if found is None else Records(found)
@@ -183,7 +183,7 @@ class StoredTurn:
 
     @property
     def units(self) -> Records[TurnUnit]:
-        """The units of the full prompt, in prompt order, with what the line leaned on, scores and what was removed."""
+        """The units of the full prompt, in prompt order: reasons of the line, scores, removed or not."""
         return Records(TurnUnit(**unit) for unit in unit_documents(self.details))
 
     @property
@@ -249,7 +249,7 @@ class RunTurn(Turn):
         return self._stored.why
 
     def check(self, **options: Any) -> StoredTurn:
-        """Measure what its line leaned on, and return how it came about with measured reasons."""
+        """Measure the reasons of its line, and return how it came about with them."""
         return self._stored.check(**options)
 
     @property
@@ -264,7 +264,7 @@ class RunTurn(Turn):
 
     @property
     def units(self) -> Records[TurnUnit]:
-        """The units of the full prompt, with what the line leaned on, scores and what was removed."""
+        """The units of the full prompt, with the reasons of the line, scores and whether each was removed."""
         return self._stored.units
 
     @property

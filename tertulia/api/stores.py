@@ -114,7 +114,7 @@ class Store(StoreHandle):
         self.close()
 
     def __repr__(self) -> str:
-        """Return what it is, with how many runs it has."""
+        """Return its path, with how many runs it has."""
         return f"<store {self.path}{' (closed)' if self.is_closed else f', {len(self.runs())} runs'}>"
 
 

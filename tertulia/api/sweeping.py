@@ -75,7 +75,7 @@ def sweep(
     """Run cases in every setting, many trials of each, and return them as an experiment.
 
     It is the experiment of `tertulia sweep`, under the same name and with the same conversations. Called again, it runs
-    what is missing: more λ, more trials, what was interrupted or failed.
+    the missing trials: of more λ, more trials, and those interrupted or failed.
 
     ::
 
@@ -95,7 +95,7 @@ def sweep(
         rehearse: Whether a stand-in without weights speaks.
         settings: Other parameters by name; a list is an axis, and each combination of axes' values a setting, such as
             `λ = 0.5, temperature = 1`.
-        name: What the experiment is called; else that follows from all that is given but λ and trials.
+        name: Name of the experiment; else that follows from all that is given but λ and trials.
         side_by_side: Conversations whose calls of models meet in batches.
         workers: At most so many processes, 1 for this one; by default as many as suit model and machine.
         additions: Extensions whose nodes and mechanisms the settings name (`Additions`).

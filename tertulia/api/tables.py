@@ -1,4 +1,4 @@
-"""Records in order, which become a pandas data frame where pandas is installed."""
+"""Records in order, which become a pandas data frame if pandas is installed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass

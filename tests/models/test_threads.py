@@ -72,7 +72,7 @@ def test_what_comes_before_torch_decides(before: str, expected: str) -> None:
 
 @pytest.mark.full
 def test_openmp_itself_has_read_it() -> None:
-    done = run(f"import models, torch\n{IMPORTED}")
+    done = run(f"import tertulia.models, torch\n{IMPORTED}")
     assert done.stdout.strip() == "passive; PASSIVE"
     if "GOMP_SPINCOUNT" not in done.stderr:
         pytest.skip("torch is not built with libgomp here")

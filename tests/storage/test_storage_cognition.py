@@ -113,6 +113,9 @@ def test_calls_come_back_in_the_order_in_which_they_were_stored(new_store: NewSt
         assert list(map(repr, store.calls("k3f9"))) == list(map(repr, made))
         for call in made:
             assert store.call("k3f9", call.round, call.agent, call.node, call.attempt) == call
+            earlier = (call.round, call.agent, call.node, call.attempt - 1)
+            was_made = earlier in [(each.round, each.agent, each.node, each.attempt) for each in made]
+            assert was_made or store.call("k3f9", *earlier) is None
         for round in range(4):
             assert store.calls("k3f9", round) == [call for call in made if call.round == round]
 

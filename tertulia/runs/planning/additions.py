@@ -29,7 +29,7 @@ class Additions:
 
     ::
 
-        tertulia.run("tidewell", additions=tertulia.Additions(nodes={"score": longest}, extensions=["mine.py"]))
+        tertulia.run("tidewell", additions=tertulia.Additions(nodes={"score": "length"}))
 
     Attributes:
         nodes: By place, a node (see `scorer` and `node`), or the name of one that is shipped or in an extension.

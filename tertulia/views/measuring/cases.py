@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tertulia.views.measuring.dialogue_formats import ExportedRun
     from tertulia.views.reading.sense import Faults
 
-#: Fields by which stored runs can be grouped, besides any parameter.
+#: The keys that stored runs can be grouped by, besides any parameter.
 _RUN_FIELDS = ("scenario", "model", "seed")
 
 #: The most dialogues that are measured together: their vectors take 2.5 GB.
@@ -36,7 +36,7 @@ class Cases:
         runs: The stored runs by case.
         repeated: Stored or exported runs that were given more than once; each counts once.
         rehearsed: Whether a stand-in without weights spoke in any run, stored or exported.
-        faults: The faults of lines that exported runs record, of each dialogue of a file; empty if they record none.
+        faults: The faults of lines that exported runs name, of each dialogue of a file; empty if they name none.
         logged: The case of each logged dialogue, by the name that it has among these cases.
     """
 
@@ -48,7 +48,7 @@ class Cases:
     logged: Mapping[str, Case] = field(default_factory=dict)
 
     def found(self, store: Store | None) -> "dict[str, list[Faults]]":
-        """Return the faults of the lines of each dialogue, by case: of stored runs, in their place."""
+        """Return the faults of the lines of each dialogue, by case: of stored runs, in their own context."""
         return {case: [*self._found_in_files(case), *self._found_in_runs(case, store)] for case in self.dialogues}
 
     def _found_in_files(self, case: str) -> "Iterator[Faults]":
@@ -129,7 +129,7 @@ def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | Non
     Args:
         files: Files of dialogues, which name their cases, and of exported runs.
         runs: Ids of stored runs, or `@last`.
-        by: The property that distinguishes runs of a scenario: `lambda`, `model`, `scenario`, `seed` or any parameter.
+        by: The key that distinguishes runs of a scenario: `lambda`, `model`, `scenario`, `seed` or any parameter.
 
     Raises:
         NotFoundError: There is no such file or run.
@@ -171,7 +171,7 @@ def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | Non
 
 
 def _identity(run: "RunRecord | ExportedRun") -> tuple[str, datetime]:
-    """Return the values that all copies of a run have in common; another store may have another run of the same id."""
+    """Return the key that all copies of a run share; another store may have another run of the same id."""
     return run.run, run.created
 
 

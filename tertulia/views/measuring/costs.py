@@ -1,4 +1,4 @@
-"""The cost of a run, made or estimated: calls, tokens and time, by agent, by step and by model."""
+"""The calls, tokens and time that a run took, or would take, by agent, by step and by model."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -7,11 +7,11 @@
 | `sdialog` | `{"turns": [{"speaker", "text"}, …], …}`, of SDialog | `scenario`, else the folder's name |
 | `jsonl` | a record with its `kind`: `run` begins a dialogue, `turn` follows | `scenario` |
 
-Exports of this program in the first three have the run too, under `run` (in SDialog's, under `notes`), so that runs can
-be told apart by their parameters, and one that is given twice is counted once.
+Files of this program in the first three formats name the run too, under `run` (in SDialog's, under `notes`), so that
+runs can be told apart by their parameters, and one that is given twice is counted once.
 
-1. A message counts if its role is `user` or `assistant`, and its content a text, or parts of which some are texts.
-   Its speaker is its `name`, else its role.
+1. A message counts if its role is `user` or `assistant`, and its content a text, or parts of which some are texts. Its
+   speaker is its `name`, else its role.
 2. A speaker in SDialog's dialogues may have no name; a turn with neither speaker nor text is passed over.
 
 Source: SDialog (https://github.com/idiap/sdialog), `sdialog.Dialog` of version 0.4.
@@ -59,7 +59,7 @@ class FileDialogue(NamedTuple):
     """A dialogue of a file, and its run; `None` if it is from elsewhere, or the record lacks something.
 
     Attributes:
-        faults: The faults of each line, if the export of a run records them; else empty.
+        faults: The faults of each line, if the export of a run names them; else empty.
     """
 
     case: str
@@ -94,7 +94,7 @@ def as_dialogue(run: RunRecord, dialogue: Dialogue) -> dict[str, Any]:
 
 
 def as_messages(run: RunRecord, dialogue: Dialogue) -> dict[str, Any]:
-    """Return the dialogue of a run as chat messages: the first speaker is the user, everybody else the assistant."""
+    """Return the dialogue of a run as chat messages: the first speaker is the user, all others the assistant."""
     first = dialogue[0][0]
     messages = [
         {"role": "user" if speaker == first else "assistant", "name": speaker, "content": text}
@@ -257,7 +257,7 @@ def _exported(entries: Iterable[Entry], path: Path) -> Iterator[FileDialogue]:
             parts = entry.get("parts")
             answer = parts.get("answer") if isinstance(parts, dict) else None  # an album chat's turn has one
             for utterance in [entry, answer] if isinstance(answer, dict) else [entry]:
-                # The speaker's name in the words, if the file has it.
+                # The name of the speaker in the words, if the file tells it.
                 name = "spoken_name" if utterance.get("spoken_name") is not None else "speaker"
                 runs[-1][2].append((_field(utterance, name, where), _field(utterance, "text", where)))
                 faults[-1] += _faults(utterance)
@@ -268,13 +268,13 @@ def _exported(entries: Iterable[Entry], path: Path) -> Iterator[FileDialogue]:
 
 
 def _faults(utterance: Mapping[str, Any]) -> list[tuple[Fault, ...]]:
-    """Return the faults in an utterance's record; empty if it has none."""
+    """Return the faults that an utterance's record names; empty if it names none."""
     found = utterance.get("line_faults")
     return [tuple(fault for fault in FAULTS if fault in found)] if isinstance(found, list) else []
 
 
 def _run(entry: Mapping[str, Any]) -> ExportedRun | None:
-    """Return the run of a record; `None` if a field is missing, or is not as export writes it."""
+    """Return the run of a record; `None` if a part of it is missing, or not in the form that export writes."""
     try:
         return ExportedRun.model_validate({name: entry.get(name) for name in ExportedRun.model_fields})
     except ValidationError:

@@ -11,7 +11,7 @@ from tertulia.views.reading.exchanges import spoken_turns
 if TYPE_CHECKING:
     from tertulia.metrics.diversity import Dialogue
 
-#: Follows the name of a case whose dialogue was logged, not generated.
+#: The mark after the name of a case whose dialogue was logged, not generated.
 LOGGED = ", logged"
 
 

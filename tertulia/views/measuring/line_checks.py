@@ -1,11 +1,11 @@
-"""Check the utterances of a two-party dialogue for faults that keep them from counting as to the point (`LineCheck`).
+"""Check the utterances of a two-party dialogue: the reasons why one does not count as to the point (`LineCheck`).
 
 1. *Recited* is the share of an utterance's words that stand in runs of three with texts of its case, whatever the
    case, endings and pronouns are: `I slept in my car` recites `Mia Roth slept in her car`. Words that say nothing by
    themselves are part of runs, and are not counted. A shorter text is recited as a whole. An utterance of which the
    order can't be told, as it is short, is recited if one text has all its words.
-2. *Denied*: the nearest text of the case is near, has a good part of the utterance's words in its order, and one of the
-   two says *not* and the other does not.
+2. *Denied*: the nearest text of the case is near, has a good part of the utterance's words in its order, and only one
+   of the two says *not*.
 3. *The partner's*: something that only the partner knows is nearer than all that the speaker knows, and than all that
    was said before; a question, or an utterance with *you*, may be about the partner.
 4. *Out of order*: `word_order`. *Senseless*: the rules of `reading.sense`.
@@ -54,14 +54,14 @@ _WHOSE = frozenset(
     )
 )
 _NOT = frozenset(re.findall(r"\w+", "not no never nobody nothing none nor neither without cannot t"))
-#: The beginnings of `don't` and the like, without the `t`.
+#: The rests of `don't` and the like without their `t`.
 _HALVES = frozenset(re.findall(r"\w+", "don doesn didn isn aren wasn weren haven hasn hadn won wouldn couldn can"))
 
 Words = tuple[tuple[str, bool], ...]
 
 
 def checks_of(dialogue: Dialogue, case: Case, embedder: Embedder) -> list[LineCheck | None]:
-    """Return the faults that keep each utterance of a dialogue of a case from counting; `None` for one of names alone.
+    """Return the check of each utterance of a dialogue of a case; `None` for an utterance of nothing but names.
 
     Args:
         dialogue: Speakers are called as in the case.
@@ -168,7 +168,7 @@ def _runs_of(units: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
 
 
 def _share(line: Words, runs: frozenset[tuple[str, ...]]) -> float:
-    """Return the share of a line's words that are part of runs: of the telling words, if there are any."""
+    """Return the share of a line's words that stand in runs: of those that say something, if any does."""
     said = [word for word, _ in line]
     hit: set[int] = set()
     for length in range(1, _RUN + 1):

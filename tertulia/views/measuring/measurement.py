@@ -27,7 +27,7 @@ class Measurement:
     Attributes:
         diversity: Similarity, dist-N and length.
         variety: dist-N at equal length, Vendi score, repetition, and the number of truncated dialogues.
-        sense: The shares of lines that make no sense in their place.
+        sense: The shares of lines that make no sense in their dialogue.
         by_index: Diversity at each index; `None`: not asked for.
         exclusiveness: Against other dialogues of the case; `None`: there are none.
         fluency: Under a language model; `None`: there is none.

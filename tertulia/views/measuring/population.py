@@ -1,4 +1,4 @@
-"""The lines of stored conversations, as measures of a population take them (tertulia/metrics/population.py).
+"""The words of the people of stored conversations, for measures of a population (tertulia/metrics/population.py).
 
 A conversation is a run, or all encounters of a simulated town together. All names are masked, as they would tell the
 speaker, whatever is said.
@@ -37,7 +37,7 @@ class PopulationLine:
 
     Attributes:
         at: Its round; of a town its day, or its encounter if there is one day.
-        fold: Its turn, or its encounter, whose lines are left out together to attribute one of them.
+        fold: The number of the group left out with it when it is attributed: its turn, or its encounter.
         recited: Whether it recites a text that its speaker was given.
     """
 
@@ -50,11 +50,11 @@ class PopulationLine:
 
 @dataclass(frozen=True)
 class Conversation:
-    """The parts of a run, or of a simulation, that are measured.
+    """The lines of a run, or of a simulation, that are measured.
 
     Attributes:
         name: The id of the run, or of the simulation.
-        case: Its start.
+        case: Its scenario; of a simulation its town.
         personas: By person the texts that they were given, without names.
         traits: By person, for each trait of which they were given a pole, 5 or 1.
     """
@@ -70,7 +70,7 @@ class Conversation:
 
 
 def conversation_of_run(store: Store, run: RunRecord, first: int = 1) -> Conversation:
-    """Return the parts of a run that are measured, from a turn on."""
+    """Return the lines of a run from a turn on, for measures."""
     start = store.start(run.run)
     return Conversation(
         name=run.run,
@@ -85,7 +85,7 @@ def conversation_of_run(store: Store, run: RunRecord, first: int = 1) -> Convers
 
 
 def conversation_of_simulation(store: SqlStore, name: str) -> Conversation:
-    """Return the parts of all encounters of a simulation that are measured.
+    """Return the lines of all encounters of a simulation, for measures.
 
     Raises:
         NotFoundError: There is no such simulation.
@@ -167,7 +167,7 @@ def _lines(
 
 
 def given_to(person: Participant) -> tuple[str, ...]:
-    """Return the texts that define a person: their knowledge and traits, and a villager's properties."""
+    """Return the texts that describe a person: their knowledge, their personality, and a villager's properties."""
     properties = person.properties if isinstance(person, Villager) else ()
     return (*known_to(person), *(f"{name}: {value}" for name, value in properties))
 

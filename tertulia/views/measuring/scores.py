@@ -1,4 +1,4 @@
-"""Attention scores of a prompt from a file, as `tertulia score` computes them, also as JSON."""
+"""Attention scores of a prompt from a file, for `tertulia score`, also as JSON."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-#: Words that say nothing about the subject of a sentence.
+#: Words that say nothing of the subject of a sentence.
 STOP = frozenset(
     re.findall(
         r"\S+",

@@ -3,8 +3,8 @@
 1. The counts are those of pairs of neighbours in a part of the shipped scenes. A word is itself if it is one of the
    commonest, else its ending: `-ing`, `-ed`, `-ly`, `-s`, a number, or any other.
 2. A pair is worth log P(b | a) / P(b). The order of a line is the mean worth of its pairs, its beginning and its end
-   among them, in standard deviations above the average of random orders of the same words. So neither rare words
-   nor the length of a line make an order; shuffled lines are at 0 on average.
+   among them, in standard deviations above the average of random orders of the same words. So neither rare words nor
+   the length of a line make an order; shuffled lines are at 0 on average.
 3. Only English is known. If fewer than a third of the words are common ones, or a line is short, nothing is said.
 """
 
@@ -33,7 +33,7 @@ _FEWEST, _KNOWN = 5, 1 / 3
 
 
 class WordOrder:
-    """The pairs of neighbouring words of some lines."""
+    """The pairs of neighbouring words in some lines."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         spoken = [_words(line) for line in lines]

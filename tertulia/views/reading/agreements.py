@@ -74,7 +74,7 @@ def _outcome(entry: Entry, simulation: Simulation, met: str | None, is_later: bo
 
 
 def in_words(agreement: Agreement, place: str | None = None) -> str:
-    """Return an agreement in a line: its people, time and place of a meeting or doer of a task, and the words said."""
+    """Return an agreement in a line: its people, time and place to meet or the one to act, and the words said."""
     first, second = agreement.people
     if agreement.kind == "task":
         return f"{first} and {second}: {agreement.doer} is to do it: {agreement.what}"

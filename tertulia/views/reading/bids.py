@@ -1,9 +1,9 @@
-"""What raised or lowered an agent's bid for the floor: arithmetic on its record. Source: ChatAgents App. B, Eq. 1.
+"""Causes that raised or lowered an agent's bid: arithmetic on its record. Source: ChatAgents App. B, Eq. 1.
 
 1. W is the weighted sum of four parts; each is compared with the same part in the agent's bid of the round before.
-2. Being spoken to, a long time without a word, and silence close shares of a part's distance to 1
-   (`nodes/meeting/willingness.py`). The raise by each is W less the W without it; these amounts do not add up, as
-   two of them move the same part. A move that was whole leaves no trace of the part before: its amount is not known.
+2. Being spoken to, a long time without a word, and silence close shares of the distance of a part to 1
+   (`nodes/meeting/willingness.py`). The amount of each is W less the same without it; these do not add up, as two of
+   them move the same part. A move that was whole leaves no trace of the part before: its amount is not known.
 
 Nothing is estimated here, and no attention is read.
 """
@@ -43,10 +43,10 @@ class BidPart:
 
 @dataclass(frozen=True)
 class BidRaise:
-    """A raise of W: by being spoken to, by a long time without a word, or by silence.
+    """A cause that has raised W beside words and feelings.
 
     Attributes:
-        amount: W less the W without it; `None`: not known.
+        amount: W less W without it; `None`: not known.
         is_decisive: Whether W would not reach θ without it.
     """
 
@@ -57,7 +57,7 @@ class BidRaise:
 
 @dataclass(frozen=True)
 class BidReasons:
-    """The reasons for a bid: its parts, the largest first, their raises, and how W has changed."""
+    """The reasons for a bid: its parts, the largest first, what raised them, and how W has changed."""
 
     parts: tuple[BidPart, ...]
     raises: tuple[BidRaise, ...]
@@ -95,7 +95,7 @@ def bid_reasons(agent: AgentRound, parameters: Parameters) -> BidReasons | None:
 
 
 def _raises(agent: AgentRound, parts: WillingnessParts, willingness: float, parameters: Parameters) -> list[BidRaise]:
-    """Return the raises of W, by leaving each out."""
+    """Return the causes that raised W, by leaving each out."""
     bid, is_rated = agent.bid, parameters.willingness == "rated"
     assert bid is not None
     pull, need = (0.0, 0.0) if is_rated else (bid.address * parameters.address_pull, bid.need or 0.0)
@@ -123,7 +123,7 @@ def _raises(agent: AgentRound, parts: WillingnessParts, willingness: float, para
 
 
 def _propensity(agent: AgentRound, is_rated: bool) -> float | None:
-    """Return S_personality before anything moves it; `None` if it is not known."""
+    """Return S_personality before anything moves it; `None` if that is not known."""
     if not is_rated:
         return agent.propensity
     return None if agent.ratings is None else min(1.0, max(0.0, agent.ratings.personality.rating / 10))

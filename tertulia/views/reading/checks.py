@@ -1,4 +1,4 @@
-"""Annotations of a line by checks: its measured losses without units, and scores of a line that had none.
+"""Records of checks of a line: its measured loss without units, and scores of a line that had none.
 
 Both are annotations (`tertulia/lab/annotations/leave_one_out.py` makes them): nothing of the run depends on them.
 """
@@ -27,17 +27,17 @@ def thought_number(names: Sequence[str], agent: str) -> int:
     return len(PART_NUMBERS) + names.index(agent)
 
 
-#: The subjects of annotations `leave_one_out`: a line's losses without a unit, and the values of ablations.
+#: The names under which annotations `leave_one_out` are kept: losses of a line without a unit, values of ablations.
 LOSSES, VALUES = "", "values"
 
 
 @dataclass(frozen=True)
 class Checked:
-    """The findings of checks about a line.
+    """The results of checks of a line.
 
     Attributes:
         scored: The fields of its record that a check has filled.
-        measured: By unit, the line's measured loss without it, in nats a token.
+        measured: By unit, its measured loss without it, in nats a token.
         measured_by: The model that read it for that.
         tokens: How many tokens its words are to that model.
     """
@@ -49,7 +49,7 @@ class Checked:
 
 
 def writer_of(run: RunRecord, speaker: str | None) -> str:
-    """Return the model that speaks for a participant."""
+    """Return the model that speaks for a person."""
     own = run.participant_models.get(speaker or "")
     return run.model if own is None else own.model
 
@@ -83,7 +83,7 @@ def checks_of(store: Store, run: RunRecord, record: TurnRecord, number: int) -> 
 def read_checked(
     store: Store, run: RunRecord, record: TurnRecord, number: int, writer: str, reader: str | None = None
 ) -> Checked:
-    """Return the findings of checks about a line: by a reader, else by its writer, else by the model that scored it."""
+    """Return the results of checks of a line: by a reader, else by its writer, else by the model that scored it."""
     found = checks_of(store, run, record, number)
     if not found:
         return Checked()

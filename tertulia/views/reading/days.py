@@ -95,7 +95,7 @@ def day_rows(store: SqlStore, simulation: Simulation, embedder: Embedder | None)
 
 
 def notes_on_days(rows: Sequence[Document]) -> tuple[str, str]:
-    """Return the total cost of days, and how their figures are to be read, a line each."""
+    """Return the totals of days, and how to read their figures, a line each."""
     read, written, seconds = (sum(row[name] for row in rows) for name in ("prompt_tokens", "reply_tokens", "seconds"))
     return (
         f"{read} tokens read, {written} written, {seconds:.0f} s in the model",
@@ -107,7 +107,7 @@ def notes_on_days(rows: Sequence[Document]) -> tuple[str, str]:
 def days_document(
     simulation: Simulation, rows: Sequence[Document], agreements: Sequence[TownAgreement] = ()
 ) -> Document:
-    """Return the days of a simulation as JSON (rows: see `day_rows`), and the agreements made in them."""
+    """Return the days of a simulation as JSON (rows: see `day_rows`), with the agreements made in them."""
     document = simulation.model_dump(mode="json", exclude={"days", "created"})
     return {
         "schema_version": SCHEMA_VERSION,
@@ -164,7 +164,7 @@ def trial_rows(store: SqlStore, simulations: Sequence[Simulation], embedder: Emb
 
 
 def _sense(store: SqlStore, runs: Sequence[str]) -> float | None:
-    """Return the share of lines of these runs that make no sense in their place; prompts are not read."""
+    """Return the share of lines of these runs that make no sense in their dialogue; prompts are not read."""
     from tertulia.views.reading.sense import found_in_run, sense_of
 
     return sense_of(found_in_run(store, store.run(run)) for run in runs).without_sense
@@ -177,7 +177,7 @@ def _shared_encounters(
     trials: dict[tuple[int, int, str, str], list[tuple[Dialogue, str]]] = {}
     for simulation in simulations:
         drawn = (met for met in store.simulations.encounters(simulation.simulation) if met.is_drawn)
-        numbers: Counter[int] = Counter()  # without those that were agreed on, which differ with the lines said
+        numbers: Counter[int] = Counter()  # without agreements, which differ with the words said
         for encounter in drawn:
             numbers[encounter.day] += 1
             if dialogue := _dialogue(store, encounter):

@@ -110,7 +110,7 @@ class Comparison:
 
 
 def compare_runs(store: SqlStore, a: RunRecord, b: RunRecord) -> Comparison:
-    """Compare two runs of a store; a dialogue and a meeting are compared in the records that both have.
+    """Compare two runs of a store; a dialogue and a meeting are compared in the aspects that both have.
 
     Turns whose rows are the same are not read: their documents are empty.
     """
@@ -209,7 +209,7 @@ def _are_rows(value: object) -> bool:
 
 
 def settings_that_differ_in(a: RunRecord, start_a: Start, b: RunRecord, start_b: Start) -> Iterator[Difference]:
-    """Yield the differences between the settings of two runs."""
+    """Yield the differences between the settings of two runs, and between their starts."""
     return differences(*settings_documents(a, start_a, b, start_b))
 
 

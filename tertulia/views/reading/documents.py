@@ -67,7 +67,7 @@ def parent_document(run: RunRecord) -> Document | None:
 
 
 def meeting_document(meeting: Meeting) -> Document:
-    """Return title, time, place and opening of a meeting, and the times at which people come and go."""
+    """Return title, time, place and opening of a meeting, and when people come and go."""
     document = meeting.model_dump(mode="json", include={"title", "description", "time", "ends", "place", "opening"})
     stay = {"joins", "leaves", "leaves_for"}
     return document | {
@@ -180,7 +180,7 @@ def turn_document(store: Store, details: TurnDetails) -> Document:
 
 
 def unit_documents(details: TurnDetails) -> list[Document]:
-    """Return the units of the full prompt, in prompt order: how much the line leaned on each, scores, removal."""
+    """Return the units of the full prompt, in prompt order: reasons of the line, scores, removed or not."""
     scores, line_scores, prompt = details.record.scores or {}, details.record.line_scores or {}, details.prompt
     return [
         {
@@ -239,7 +239,7 @@ def _making_document(details: TurnDetails) -> Document:
 
 
 def leaned_on(details: TurnDetails) -> list[Document] | None:
-    """Return the units that a line leaned on, those that count most first; `None` if they are not known."""
+    """Return the units that a line leaned on, those that count most first; `None` if that is not known."""
     found = reasons(details)
     if found is None:
         return None
@@ -273,7 +273,7 @@ def _round_document(store: Store, details: TurnDetails) -> Document:
 
 
 def agent_document(agent: AgentRound, parameters: Parameters) -> Document:
-    """Return the cognition of an agent in a round; steps that were not recorded are null."""
+    """Return the cognition of an agent in a round; fields that were not recorded are null."""
     need, assessment, bid = agent.need, agent.assessment, agent.bid
     return {
         "agent": agent.agent,
@@ -295,7 +295,7 @@ def agent_document(agent: AgentRound, parameters: Parameters) -> Document:
 
 
 def _thought_document(thought: TurnDetails) -> Document:
-    """Return the units that a thought leaned on, those that count most first, and the model that read them."""
+    """Return the units that a thought leaned on, those that count most first, and the model that read it."""
     return {
         "leaned_on": leaned_on(thought),
         "in_words": leaned(thought, THOUGHT_MOST),

@@ -1,4 +1,4 @@
-"""Recorded exchanges of an album chat, and their consequences: totals of people, and journeys of pictures."""
+"""Recorded exchanges of an album chat, totals of people, and journeys of pictures."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class RecordedExchange:
 
     Attributes:
         turn: The question.
-        exchange: The two people, and their picture.
+        exchange: The pair that met, and their picture.
         plan: The asker's words when they chose the picture.
         answer: The answer, as a turn of the answerer.
     """
@@ -102,7 +102,7 @@ def spoken_turns(store: Store, run: str, start: Start, first: int = 1) -> list[T
 
 
 def check_is_no_album_chat(run: RunRecord, command: str) -> None:
-    """Raise `UsageError` for an album chat, if a command is about conversations of everybody present."""
+    """Raise `UsageError` for an album chat, as the command is about conversations of everybody present."""
     if run.kind == "album_chat":
         raise UsageError(
             f"run {run.run} is an album chat, in which two meet at a time: {command} has nothing to say of it; "
@@ -163,7 +163,7 @@ class Journey:
         first_holders: The people with it in their album when the first round began.
         exchanges: The exchanges about it.
         lost: The people that lost it again, by turn.
-        holders: The people that have it in the end.
+        holders: The people with it in the end.
         seen_by: By round, how many have had it, or asked or answered about it, by its end; round 0 is before the first.
     """
 

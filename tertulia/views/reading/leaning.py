@@ -1,7 +1,7 @@
-"""The units that a line, or a thought, leaned on: of the prompt that it answered, by the line's own scores.
+"""The units of its prompt that a line, or a thought, leaned on, by the line's own scores.
 
-λ removes by other scores (`views.reading.removal`), of possible responses to the full prompt. A removed unit is
-never a reason.
+λ removes by other scores (`views.reading.removal`), of possible responses to the full prompt. A removed unit is never a
+reason.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Reason:
     Attributes:
         score: As recorded for the line: an estimated loss in nats a token, or an attention; `None`: it was measured
             alone.
-        loss: The line's loss without the unit, in nats a token: as measured, else as estimated; `None`: not known.
+        loss: The loss of the line without the unit, in nats a token: as measured, else as estimated; `None`: not known.
         measured: Whether it was measured (`show --check`).
         times: How many times less likely the whole line is without the unit; `None`: not known.
     """
@@ -32,7 +32,7 @@ class Reason:
 
 
 def reasons(details: TurnDetails) -> list[Reason] | None:
-    """Return the units that a line leaned on, those that count most first; `None` if they are not known.
+    """Return the units that a line leaned on, those that count most first; `None` if that is not known.
 
     An empty list says that it leaned on nothing in particular. Once units were measured (`show --check`), they alone
     count: a check leaves the highest ones out, one at a time.

@@ -19,7 +19,7 @@ def compare_to_parting(store: SqlStore, a: str, b: str) -> tuple[RunComparison, 
     """Return the comparison of two runs up to the turn in which they part, and the turns that differ.
 
     Turns after the parting are in the list if they may differ; `compare_turns` tells whether they do. The comparison
-    holds the turn of the parting alone; the last turn, where all are the same.
+    holds the turn of the parting alone; the last turn, if all are the same.
 
     Raises:
         NotFoundError: There is no such run.

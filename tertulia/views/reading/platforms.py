@@ -12,9 +12,9 @@ _EVERYWHERE = "float32"
 
 
 def precision_to_keep(store: Store, run: str) -> str | None:
-    """Return the precision in which a run goes on whatever suits this machine, `None` if that decides.
+    """Return the precision in which a run goes on, whichever suits this machine; `None` if the machine decides.
 
-    A run last computed in float32 stays in it: no machine lacks it, and the digits stay near.
+    A run computed last in float32 stays in it: no machine lacks it, and the digits stay near.
     """
     last = [*store.steps(run, STEP, Platform).values()][-1:]
     # Without versions of libraries it is that of an embedder beside a model of a server.

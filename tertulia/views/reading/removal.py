@@ -1,4 +1,4 @@
-"""The units that λ removed from a turn's prompt, in words, with remarks if λ seems to ask for others."""
+"""The units that λ removed from a turn's prompt, in words, with remarks if λ seems to ask for another removal."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
@@ -15,7 +15,7 @@ from tertulia.views.reading.turns import TurnDetails
 
 #: From this share of the removable weight on, a unit that is passed over gets a remark.
 _MOST = 0.5
-#: The most by which rounding changes a sum of shares.
+#: The rounding error of sums of shares.
 _ROUNDING = 1e-9
 #: Characters of a unit's text that a remark quotes.
 _QUOTED = 40
@@ -54,7 +54,7 @@ def removal_in_words(details: TurnDetails) -> list[str]:
 
 
 def variations_in_words(details: TurnDetails, prompt: Prompt) -> list[str]:
-    """Return in words how the prompt of a turn was varied, and which answers were asked for in one reply."""
+    """Return in words how the prompt of a turn was varied, and the candidates asked for in one reply."""
     parameters = Parameters.model_validate(details.run.parameters)
     variations = [f"blocks left out: {parameters.removed_blocks}"] if parameters.removed_blocks else []
     variations += [f"items of another case: {parameters.items_from} (placebo)"] if parameters.items_from else []
@@ -74,7 +74,7 @@ def variations_in_words(details: TurnDetails, prompt: Prompt) -> list[str]:
 
 
 def written_in_words(candidate: Candidate) -> str:
-    """Return in words the draw of a candidate: its stated probability or random string, and how these were read."""
+    """Return the stated probability or random string by which a candidate was drawn, and how these were read."""
     told = [] if candidate.probability is None else [f"stated probability {candidate.probability:.3g}"]
     told += [f"random string: {clean(candidate.string_seed)}"] if candidate.string_seed else []
     return "; ".join([*told, *([candidate.remark] if candidate.remark else [])])

@@ -26,10 +26,10 @@ from tertulia.state.store import Store
 class AgentRound:
     """The cognition of an agent in a round; `None` for missing steps of an interrupted round.
 
-    A person in the seat leaves no thoughts, only their words, `typed`: empty if they stayed silent.
+    A person in the seat leaves no thoughts, only the words that they `typed`: empty if they stayed silent.
 
     Attributes:
-        touch: How much the words said touched the agent; `None`: not measured.
+        touch: How much the last words touched the agent; `None` if that is not measured.
         before: The agent's bid in the round before.
         propensity: S_personality before anything moves it.
     """

@@ -1,4 +1,4 @@
-"""The runs of a store as the viewer lists them: the people of each, and its first line, beside the rest."""
+"""The runs of a store as the viewer lists them: the people in each, and its first line, beside the rest."""
 
 import json
 from collections.abc import Collection, Iterable, Sequence
@@ -28,7 +28,7 @@ _lines: WeakKeyDictionary[SqlStore, "dict[str, RunLine]"] = WeakKeyDictionary()
 
 @dataclass(frozen=True)
 class RunLine:
-    """The first utterance of a run: its speaker and text, cut."""
+    """The first utterance of a run: its speaker and words, cut."""
 
     speaker: str
     text: str

@@ -1,4 +1,4 @@
-"""How many lines of dialogues make no sense in their place, by the rules of `nodes/shared/sense.py`."""
+"""How many lines make no sense in their dialogue, by the rules of `nodes/shared/sense.py`."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 

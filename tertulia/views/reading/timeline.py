@@ -71,7 +71,7 @@ def turns_with_opening(store: Store, run: str, start: Start) -> list[Turn]:
 
 
 def attendance_changes(start: Start, turns: Sequence[Turn]) -> tuple[AttendanceChange, ...]:
-    """Return the arrivals after the start of a meeting and the departures, up to the last turn, in order."""
+    """Return the people that came after the start of a meeting and those that left, up to the last turn, in order."""
     if not isinstance(start, Meeting) or not turns:
         return ()
     return start.attendance_changes(0.0, turns[-1].sim_time_s)

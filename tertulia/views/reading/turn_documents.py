@@ -86,8 +86,8 @@ class Calls(Mapping[str, Any]):
 def turn_documents(store: SqlStore, run: str, first: int = 0, last: int | None = None) -> dict[int, Document]:
     """Return the document of every turn of a run from `first` to `last`, by number; of its preparation under 0.
 
-    The keys of a document are in the order in which things happen: the perceptions, choices, findings and thoughts of
-    agents, their willingness and latency, the floor; in an album chat the plan, the two people and their picture; the
+    The keys of a document are in the order in which things happen: what agents perceived, chose, found and thought,
+    their willingness and latency, the floor; in an album chat the plan, and the pair that met and their picture; the
     speaker; the prompt, its scores, the units removed; the candidates and their judgement; text and clock; in an album
     chat the answer; the calls of models, by agent and by step.
 

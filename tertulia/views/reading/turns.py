@@ -1,4 +1,4 @@
-"""A turn and its making: the prompt, the removed units, the candidates, and the cognition of a group."""
+"""A turn and its making: the prompt, the units removed, the candidates, and the cognition of a group."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -29,20 +29,20 @@ class TurnDetails:
         prompt: The full prompt; `None` for a silence, and for a turn that was written by hand.
         candidates: In the order of their attempts.
         removed: Ids of the units that were removed, or would be at `what_if`.
-        what_if: Another λ than the run's own, if it is shown.
+        what_if: Another λ than the run's own, if that is shown.
         round: In a group chat.
         agent: The only agent whose cognition is wanted; `None`: everybody's.
         calls: The model calls of this agent in the round.
         exchange, parts: In an album chat; the parts are plan and answer.
         pace: The reason for the turn's λ, if it differs from turn to turn.
-        faults: Why its line makes no sense in its place, if so.
-        measured: By unit, the line's measured loss without it, in nats a token (`show --check`).
+        faults: Why its line makes no sense in its dialogue, if so.
+        measured: By unit, the measured loss of the line without it, in nats a token (`show --check`).
         measured_by: The model that read the line for that.
         measured_tokens: How many tokens the words of the line are to that model; `None`: not known.
         number: The number under which annotations have the line.
         thinker: Of a thought, the model that thought it; `None` of a line.
         words: Of a thought, the texts of the answer that are read: the situation and the thought.
-        thoughts: In a group chat, by agent the thoughts of the round that a check has read, as lines of their own.
+        thoughts: In a group chat, by agent the thoughts of the round that a model has read, as lines of their own.
     """
 
     run: RunRecord

@@ -1,7 +1,7 @@
-"""Why a turn is as it is, in one or two sentences: units that the line leaned on, removed units, the chosen candidate.
+"""Why a turn is what it is, in one or two sentences: the reasons of the line, the units removed, and the choice.
 
-Units that a line leaned on are read from the line (`tertulia.views.reading.leaning`), units that λ removed from scores
-of possible responses: neither is told under the other's name. Every figure is stored, or follows from stored ones.
+The reasons of a line are read from the line (`tertulia.views.reading.leaning`), the removed units from scores of
+possible responses: neither is told under the other's name. Every figure is stored, or follows from what is stored.
 """
 
 from collections.abc import Sequence
@@ -24,9 +24,9 @@ _MOST = 3
 def why_turn(details: TurnDetails) -> str:
     """Return in one or two sentences how a stored turn came about.
 
-    It is about the removal that was made, whatever `what_if` asks. Of an utterance it tells the units that the line
-    leaned on, those that λ had taken away before, and which candidate was said and why; of a meeting's round first the
-    willing agents, the first of them, and their motives; of an exchange first the picture shown and why; of both then
+    It is about the turn as it was, whatever `what_if` asks. Of an utterance it tells the units that the line leaned on
+    and those that λ had taken away before, and which candidate was said and why; of a meeting's round first which
+    agents wanted to speak, which was first, and why; of an exchange first which picture was shown and why; of both then
     the most telling of the rest, as more than two sentences are read by nobody.
     """
     if details.exchange is not None:
@@ -80,7 +80,7 @@ def parameters_of(run: RunRecord, name: str) -> Parameters:
 
 
 def _removal_clause(details: TurnDetails) -> str:
-    """Return in words the units that λ had taken away before the line was drawn; empty if it takes none away."""
+    """Return the units that λ had taken away before the line was drawn, in words; empty if it takes nothing away."""
     factor, record = details.removal_factor, details.record
     removable, removed = details.removable, frozenset(record.removed)
     gone = [unit for unit in removable if unit.id in removed]

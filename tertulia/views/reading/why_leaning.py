@@ -10,7 +10,7 @@ THOUGHT_MOST = 2
 
 
 def leaning(details: TurnDetails, most: int) -> str:
-    """Return in words the units that the line leaned on, by how much, and the model that read it; or their absence."""
+    """Return the units that the line leaned on, by how much, and the model that read it; or that there are none."""
     speaker = details.record.turn.speaker
     if not [unit for unit in details.nameable if unit.id not in details.record.removed]:
         return f"Nothing was left in the prompt that {speaker} could lean on"
@@ -21,7 +21,7 @@ def leaning(details: TurnDetails, most: int) -> str:
 
 
 def leaned(details: TurnDetails, most: int, whose: str = "") -> str:
-    """Return `leaned on …`, without its subject; empty if no model has read that.
+    """Return `leaned on …`, without the speaker; empty if no model has read the line.
 
     Args:
         most: The units that are quoted; a single one is quoted in short.

@@ -13,7 +13,7 @@ from tertulia.views.reading.why_words import QUOTED_IN_SHORT, people, percentage
 
 
 def floor_sentence(round: Round, parameters: Parameters, thoughts: Mapping[str, TurnDetails] | None = None) -> str:
-    """Return in words the willing agents, the first and its margin, and its motives; or why nobody spoke.
+    """Return the agents that wanted to speak, the first, by how much, and its motives; or why nobody spoke.
 
     Args:
         thoughts: The thoughts of the round that were read, by agent.
@@ -40,7 +40,7 @@ def _race(round: Round, floor: Floor, winner: AgentRound) -> str:
 
 
 def _margin(round: Round, floor: Floor, winner: AgentRound) -> str:
-    """Return by how much the winner was before the next one, a tie, and the people that had to leave."""
+    """Return by how much the winner was before the next one, a tie, and the agents that had to leave."""
     left = f", as {people(floor.gone)} had to leave" if floor.gone else ""
     if winner.agent in floor.tied:
         return f", by a draw among those who tied ({people(floor.tied)}){left}"
@@ -56,7 +56,7 @@ def _margin(round: Round, floor: Floor, winner: AgentRound) -> str:
 
 
 def _appointment(floor: Floor, winner: AgentRound) -> str:
-    """Return in words how the floor was given, if nobody raced for it."""
+    """Return the rule or agent that gave the floor, if nobody raced for it."""
     name, reason = winner.agent, floor.reason
     given = {
         "rule_based": f"By the rule that all speak in turn it was {name}'s turn",
@@ -71,7 +71,7 @@ def _appointment(floor: Floor, winner: AgentRound) -> str:
 
 
 def _moved(winner: AgentRound, raced: bool, parameters: Parameters, thought: TurnDetails | None) -> str:
-    """Return a speaker's motives: parts of willingness if these decided, the thought, and the units it leaned on."""
+    """Return the motives of a speaker: parts of willingness if these decided, the thought, and its own reasons."""
     bid, assessment = winner.bid, winner.assessment
     if bid is not None and bid.parts is None:
         return "a person types for them"

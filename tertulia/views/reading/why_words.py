@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tertulia.state.text import clean
 
-#: The most characters of a text that a sentence quotes, and that one quotes that tells of more than an utterance.
+#: The most characters of a text that a sentence quotes, and that it quotes if it tells of more than an utterance.
 QUOTED, QUOTED_IN_SHORT = 60, 42
 
 #: Above this, a number of times says no more.

@@ -10,12 +10,12 @@ from tertulia.views.wording.phrases import picture_phrase
 #: Characters of a plan that a list of exchanges shows.
 _SHOWN = 160
 
-#: The most rounds in a table of pictures and the people that have seen them.
+#: The most rounds in a table of the people that have seen each picture.
 _COLUMNS = 8
 
 
 def pair_phrase(recorded: RecordedExchange) -> str:
-    """Return asker and answerer."""
+    """Return the asker and the asked, in words."""
     return f"{recorded.exchange.asker} → {recorded.exchange.answerer}"
 
 

@@ -32,7 +32,7 @@ def sameness(compared: RunComparison) -> str:
 
 
 def parting_line(turn: TurnComparison) -> str:
-    """Return in words the first difference of two runs: its turn, and the aspects that differ."""
+    """Return in words the turn at which two runs part, and the aspects that differ."""
     where = f"turn {turn.turn}" if turn.turn else "the preparation"
     if turn.a is None or turn.b is None:
         return f"they part at {where}: only {'B' if turn.a is None else 'A'} goes on"

@@ -16,7 +16,7 @@ _NUMERALS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight
 
 
 def grouped(notes: Iterable[str], names: Iterable[str]) -> list[str]:
-    """Return notes `NOTE of NAME: REASON` without repetition; notes that differ only in the name are joined."""
+    """Return notes `what of NAME: why` without repetition; notes that differ only in the name are joined."""
     people: dict[tuple[str, str], list[str]] = {}
     names = list(names)
     for note in dict.fromkeys(notes):

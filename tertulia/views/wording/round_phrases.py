@@ -10,7 +10,7 @@ _PARTS = tuple(WillingnessParts.model_fields)
 
 
 def perception_phrase(agent: AgentRound, parameters: Parameters) -> str:
-    """Return in words the line that an agent noticed or missed, and why."""
+    """Return the events that an agent noticed or missed, and why."""
     seen = agent.perception
     if seen.turn is None:
         return "nothing yet: came after it was said"
@@ -28,7 +28,7 @@ def typed_phrase(words: str) -> str:
 
 
 def willingness_phrase(bid: Bid, parameters: Parameters) -> str:
-    """Return W beside θ, and the raises of its parts."""
+    """Return W beside θ, and the causes that have raised its parts."""
     called = "asked by name" if bid.address == 1 else f"spoken to: {bid.address:g}" if bid.address else ""
     need = f"need to speak: {bid.need:.2f}" if bid.need else ""
     moved = ", ".join(part for part in (called, need) if part)

@@ -70,7 +70,7 @@ def transcript(store: Store, run: RunRecord, start: Start, thoughts: bool) -> It
 
 
 def _exchanges(store: Store, run: RunRecord, population: Population, thoughts: bool) -> Iterator[str]:
-    """Yield the exchanges of an album chat by round: asker, answerer, picture, and their words."""
+    """Yield the exchanges of an album chat by round: the asker, the asked, the picture, and the words said."""
     exchanges = read_exchanges(store, run.run, population)
     for round, of_round in by_round(exchanges):
         yield from (f"### Round {round}", "")

@@ -1,4 +1,4 @@
-"""Wrong arguments of public functions, told in a sentence with the right ones."""
+"""Wrong arguments of public functions, told in a sentence that names the right call."""
 
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 #: Characters of a value that a message shows.
 _SHOWN = 60
 
-#: Names of arguments on the command line or among the settings, and the argument that they mean.
+#: The names of arguments on the command line and in the settings, which users may try.
 _MEANT = {
     **dict.fromkeys(("lambda", "lambda_", "lam", "λ"), "removal_factor"),
     **dict.fromkeys(("max_turns", "max_rounds", "turns"), "rounds"),
@@ -44,12 +44,12 @@ def shortened(text: str) -> str:
 
 
 def refusal(name: str, value: object, expected: str) -> SettingError:
-    """Return the error of an argument with a value that it can't have; `expected` describes the right values."""
+    """Return the error of an argument with a value that it can't have; `expected` names the right kind."""
     return SettingError(name, shortened(value if isinstance(value, str) else repr(value)), f": {expected}")
 
 
 def with_named_arguments(function: Callable[P, Result]) -> Callable[P, Result]:
-    """Return the function so that it refuses arguments that it does not have with a `UsageError` and the remedy.
+    """Return the function so that it refuses arguments that it does not have with a `UsageError` that names a remedy.
 
     A parameter of runs (`temperature=1`) is a setting; a name that is misspelt gets the nearest one.
     """
@@ -72,7 +72,7 @@ def with_named_arguments(function: Callable[P, Result]) -> Callable[P, Result]:
 
 
 def _unknown(function: str, known: Signature, name: str, value: object) -> str:
-    """Return the error of a keyword that a function does not have, and the right one."""
+    """Return a message on a keyword that a function does not have, with the keyword to write instead."""
     arguments = [argument for argument in known.parameters if argument != "self"]
     settings = [*Parameters.model_fields, *ALIASES] if "settings" in arguments else []
     if (meant := _MEANT.get(name)) in arguments:
@@ -100,7 +100,7 @@ def _unknown(function: str, known: Signature, name: str, value: object) -> str:
 
 
 def _misplaced(function: str, known: Signature, args: Iterable[object], problem: str) -> str:
-    """Return the error of arguments that are missing, or are given by their place and have none."""
+    """Return a message on arguments that are missing, or are given by their place and have none."""
     by_place = [name for name, each in known.parameters.items() if each.kind is Parameter.POSITIONAL_OR_KEYWORD]
     named = [name for name, each in known.parameters.items() if each.kind is Parameter.KEYWORD_ONLY]
     method = by_place[:1] == ["self"]
