@@ -49,7 +49,7 @@ class Limits:
     Used in one thread, and by one event loop after another.
 
     Attributes:
-        budget: May be spent from now on.
+        budget: The budget from now on.
         error: Why it was stopped; `None` as long as it was not.
     """
 
