@@ -77,7 +77,7 @@ def retokenized(tokenizer: Tokenizer, reply: Reply, reply_prefix: str = "") -> R
 def tokens_of_texts(tokenizer: Tokenizer, tokens: Sequence[int], texts: Sequence[str]) -> list[tuple[int, int]]:
     """Return which tokens of a reply hold each of these text fields, which it has in this order; all, if it has not.
 
-    A token that holds the end of a text and the text behind counts as the text's.
+    A token that holds the end of a text and more behind it counts as the text's.
     """
     ends = [len(tokenizer.decode(tokens[: place + 1])) for place in range(len(tokens))]
     written, at, spans = tokenizer.decode(tokens), 0, []

@@ -4,6 +4,8 @@ import ast
 import re
 import subprocess
 import sys
+import tokenize
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -205,6 +207,25 @@ def test_importing_loads_nothing_heavy() -> None:
         graphs = set() if name == "runs.driving.conversation" else {"langgraph", "langchain_core"}
         assert not (HEAVY | graphs) & set(loaded), name
     assert len(printed) == len(light) + 2
+
+
+#: Per thousand words of comments and docstrings, at most: sentences name the thing, and say who does it.
+WORDS = {"what": 1.35, "where": 1.05, "who": 0.09, "stands": 0.045, "somebody": 0.1}
+
+
+def comments_and_docstrings(file: Path) -> Iterator[str]:
+    with file.open("rb") as opened:
+        yield from (token.string for token in tokenize.tokenize(opened.readline) if token.type == tokenize.COMMENT)
+    for node in nodes_of(file):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield ast.get_docstring(node) or ""
+
+
+def test_comments_and_docstrings_are_plain() -> None:
+    texts = (text for file in FILES for text in comments_and_docstrings(file))
+    words = Counter(word for text in texts for word in re.findall(r"[a-z']+", text.lower()))
+    rates = {word: 1000 * words[word] / words.total() for word in WORDS}
+    assert {word: rate for word, rate in rates.items() if rate > WORDS[word]} == {}
 
 
 def test_files_that_docstrings_name_are_there() -> None:
