@@ -1,7 +1,7 @@
 """A user's trust: in servers and providers, extensions that are executed, and files that a file may name.
 
 A scenario, a store, a log and a model folder are data. Code, hosts, keys or the user's files that they name are used
-only if the user names it too: on the command line, as an argument in Python, or once before, which is remembered in a
+only if the user names them too: on the command line, as an argument in Python, or once before, which is remembered in a
 file of the user's configuration (SECURITY.md).
 """
 

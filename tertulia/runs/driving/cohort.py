@@ -1,6 +1,6 @@
 """Driving the runs of a cohort side by side: their calls of models meet in batches (`models.cohort`).
 
-An error or a limit of one run stops that run alone; an interrupt stops all of them.
+The failure of a run stops that run alone; an interrupt or the common budget stops all of them.
 """
 
 import asyncio

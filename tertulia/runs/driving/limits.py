@@ -37,7 +37,7 @@ class OwnPurse:
         return None
 
     def settle(self, reserved: int, made: Spent) -> Spent:
-        """Give a reservation back, add the calls made, and return all that was spent so far."""
+        """Give a reservation back, add the use of its calls, and return all that was spent so far."""
         self._reserved -= reserved
         self._spent += made
         return self._spent
@@ -126,7 +126,7 @@ class Limits:
         return float("inf") if minutes is None else 60 * (minutes - self._minutes())
 
     def check(self, look: Look) -> None:
-        """Raise `StoppedError` if the time is over or a stop is requested; for a driver of other processes."""
+        """Raise `StoppedError` if the time is over or a stop is requested; for runs driven in other processes."""
         if self.seconds_left() <= 0:
             self.error = BudgetError(self.budget.out_of_time(self._minutes()))
             raise self.error

@@ -52,7 +52,7 @@ def merge_stores(
 ) -> list[MergedSource]:
     """Merge stores into one, and return the result of each source in order; no source is changed.
 
-    A source that can't be merged is reported, and the rest goes on.
+    A source, or a part of it, that can't be merged is reported, and the rest goes on.
 
     Args:
         sources: Files, folders with `*.db`, addresses that fsspec knows, patterns of them; or Postgres databases.
