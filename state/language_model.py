@@ -7,7 +7,7 @@ Nothing here knows torch.
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from tertulia.state.errors import SettingError, UsageError
 from tertulia.state.head_weights import HeadWeights
@@ -27,8 +27,6 @@ from tertulia.state.parameters import (
 )
 from tertulia.state.records import Prompt, Reply
 
-if TYPE_CHECKING:
-    pass
 
 Role = Literal["system", "user", "assistant"]
 

@@ -218,7 +218,7 @@ async def _invoke(
                 answering[interrupt["id"]] = asyncio.create_task(waited)
             elif task["name"] in _LAST and task["error"] is None:
                 # Here, so that it is stored before the checkpoint is: the graph goes on when it is asked for more.
-                _store(context, tracer.traces())
+                _store_turn(context, tracer.traces())
         await asyncio.gather(*answering.values())
     finally:
         for task_of_one in answering.values():
@@ -234,7 +234,7 @@ def _waited_for(context: Context, asked: dict[str, Any], ask: Ask | None, emit: 
     return invite(context, asked, ask)
 
 
-def _store(context: Context, traces: Mapping[int, Trace]) -> None:
+def _store_turn(context: Context, traces: Mapping[int, Trace]) -> None:
     """Store the records of a turn, or of a round's exchanges, with their traces in one transaction."""
     assert context.recorded is not None
     with context.store.transaction():
