@@ -27,7 +27,6 @@ from tertulia.state.parameters import (
 )
 from tertulia.state.records import Prompt, Reply
 
-
 Role = Literal["system", "user", "assistant"]
 
 #: The tasks of a model: to speak, to think before that, to judge it, or to score by its attention.
