@@ -77,7 +77,7 @@ for provider in ("openai", "anthropic", "ollama"):
 """
 
 #: What runs the tests, in the versions of the lock.
-_RUNNERS = ("pytest", "pytest-asyncio", "hypothesis")
+_RUNNERS = ("pytest", "pytest-asyncio", "pytest-xdist", "hypothesis")
 
 #: A first hour, without a model.
 _COMMANDS = (
