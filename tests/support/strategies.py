@@ -72,7 +72,8 @@ units = st.builds(
 prompts = st.builds(Prompt, units=st.lists(units, max_size=6).map(tuple), speaker=names, layout=texts)
 replies = st.builds(
     Reply, text=texts, tokens=st.lists(counts, max_size=5).map(tuple), text_tokens=st.tuples(counts, counts),
-    fields=st.dictionaries(names, texts | st.booleans() | st.integers(), max_size=3), information=st.none() | st.floats(0, 1e3),
+    fields=st.dictionaries(names, texts | st.booleans() | st.integers(), max_size=3),
+    information=st.none() | st.floats(0, 1e3),
 )  # fmt: skip
 candidates = st.builds(
     Candidate, attempt=st.integers(0, 20), text=texts, reply=replies, inconsistency=st.none() | floats,
