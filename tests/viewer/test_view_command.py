@@ -181,7 +181,8 @@ def test_what_was_started_is_interrupted_with_the_server_and_can_be_resumed(stor
         token, headers = urlsplit(line).query, {"Origin": base(line).rstrip("/"), "Content-Type": "application/json"}
         assert len(token.removeprefix("token=")) >= 32
         assert ask(base(line), "api/runs").status == 403
-        asked = {"action": "fork", "run": "@last", "at": 1, "settings": {"max_turns": "5000"}}
+        # A seat waits for a person, so that the run can't end by itself before it is interrupted.
+        asked = {"action": "sit", "run": "@last", "at": 1, "agents": ["Emeka Obiora"]}
         assert ask(base(line), f"api/start?{token}", headers, "POST", json.dumps(asked).encode()).status == 200
         with watching(base(line), f"?run=@last&{token}") as changes:
             fork = next(change["run"] for change in changes if change["run"] and change["run"]["driven"])
