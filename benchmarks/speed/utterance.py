@@ -29,7 +29,7 @@ from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.models.local.decoding_state import prefill
 from tertulia.models.local.embedder import SentenceEmbedder
 from tertulia.nodes.shared.memory import retrieve_memories
-from tertulia.nodes.utterance.generate import utterance_request
+from tertulia.nodes.utterance.requests import utterance_request
 from tertulia.nodes.utterance.retrieve import focal_points
 from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt
 from tertulia.runs.access.engines import Engines

@@ -6,14 +6,8 @@ are in `nodes/shared/sense.py`; with `redraws=0`, as in `preset=paper`, nothing 
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.utterance.generate import (
-    best_first,
-    candidate_at,
-    drafts_wanted,
-    draw_replies,
-    save_candidate,
-    utterance_of,
-)
+from tertulia.nodes.utterance.candidates import candidate_at, save_candidate, utterance_of
+from tertulia.nodes.utterance.drafts import best_first, drafts_wanted, draw_replies
 from tertulia.nodes.utterance.monitor import Monitor
 from tertulia.state.context import Context
 from tertulia.state.graph_state import UtteranceState
