@@ -185,9 +185,11 @@ class StoredTurn:
     @property
     def moved(self) -> dict[str, Moved]:
         """What moved each agent of the round to speak, or not to; empty in a dialogue of two."""
-        details, found = self._whole, {}
-        for agent in details.round.agents if details is not None and details.round else ():
-            thought = details.thoughts.get(agent.agent) if details is not None else None
+        details, found = self._whole, dict[str, Moved]()
+        if details is None or details.round is None:
+            return found
+        for agent in details.round.agents:
+            thought = details.thoughts.get(agent.agent)
             leaned_on = None if thought is None else reasons(thought)
             parameters = parameters_of(details.run, agent.agent)
             records = None if leaned_on is None else Records(leaned_on)
