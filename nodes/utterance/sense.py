@@ -1,7 +1,7 @@
 """Name the faults of sense in the candidate at hand, and draw it again while another may make more sense.
 
 It comes before the judge: a line that makes no sense by itself need not be compared with the removed units. The rules
-are in `nodes/shared/sense.py`; with `redraws=0`, as in `preset=paper`, nothing is looked at.
+are in `nodes/shared/line_faults.py`; with `redraws=0`, as in `preset=paper`, nothing is looked at.
 """
 
 from langgraph.runtime import Runtime

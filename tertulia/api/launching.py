@@ -12,7 +12,6 @@ from tertulia.api.arguments import (
     ASK,
     MODEL,
     SEED,
-    additions_of,
     check_argument,
     check_names,
     check_texts,
@@ -27,7 +26,7 @@ from tertulia.runs.driving.driver import drive_run
 from tertulia.runs.driving.events import Emit, Noted, RunStarted
 from tertulia.runs.driving.limits import Limits
 from tertulia.runs.driving.session import Drive, events_of
-from tertulia.runs.planning.additions import Additions
+from tertulia.runs.planning.additions import Additions, additions_of
 from tertulia.runs.planning.starting import RunPlan, begin, plan_run, reopen
 from tertulia.state.errors import SettingError
 from tertulia.state.parameters import Parameters

@@ -352,7 +352,9 @@ def test_people_may_be_objects_and_nodes_may_be_chosen(tmp_path: Path) -> None:
         return [float(len(unit.text)) for unit in units]
 
     people = [tt.Person(name=name, traits="dry", memories=["It rained."]) for name in ("Ana", "Bo")]
-    said = speaking(tmp_path, people=people, nodes={"score": by_length}).invoke(HELLO, thread())["utterance"]
+    said = speaking(tmp_path, people=people, additions=tt.Additions(nodes={"score": by_length})).invoke(
+        HELLO, thread()
+    )["utterance"]
     assert any("It rained." in unit["text"] for unit in said["units"])
     assert said["scores"] == {unit["id"]: float(len(unit["text"])) for unit in said["units"]}
     with SqlStore.open(tmp_path / "talk.db") as store:

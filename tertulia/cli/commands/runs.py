@@ -18,7 +18,7 @@ from tertulia.state.errors import UsageError, nearest_hint
 from tertulia.state.records import RunStatus
 from tertulia.storage.addresses import is_missing
 from tertulia.storage.store import SqlStore
-from tertulia.views.reading.listing import HEADINGS, RunList, list_runs, plan_removal, remove, runs_document, set_label
+from tertulia.views.reading.listing import HEADINGS, RunList, delete, list_runs, plan_deletion, runs_document, set_label
 
 #: The columns that a narrow terminal leaves out, in this order.
 _DROPPED = ("seed", "order", "model", "from", "λ", "date", "turns", "label")
@@ -95,14 +95,16 @@ def rm(
     path = store_path(store)
     with SqlStore.open(path, create=False) as opened:
         opened.clear_locks()
-        removal = plan_removal(opened, run, with_forks)
-        progress().print(plain(f"to be removed: {removal}"))
+        deletion = plan_deletion(opened, run, with_forks)
+        progress().print(plain(f"to be removed: {deletion}"))
         if not yes:
             _confirm()
-        remove(opened, removal)
+        delete(opened, deletion)
     if as_json:
-        gone = [record.run for record in (*removal.runs, *removal.forks)]
-        print_json({"schema_version": SCHEMA_VERSION, "removed": gone, "turns": removal.turns, "bytes": removal.bytes})
+        gone = [record.run for record in (*deletion.runs, *deletion.forks)]
+        print_json(
+            {"schema_version": SCHEMA_VERSION, "removed": gone, "turns": deletion.turns, "bytes": deletion.bytes}
+        )
     else:
         progress().print(plain("removed"))
 

@@ -11,8 +11,8 @@ from rich.text import Text
 from tertulia.cli.terminal.output import bar, plain
 from tertulia.state.records import Candidate, Prompt, Unit
 from tertulia.state.text import clean, in_words, number
+from tertulia.views.reading.faults import faults_in_words
 from tertulia.views.reading.removal import remarks, removal_in_words, variations_in_words, written_in_words
-from tertulia.views.reading.sense import faults_in_words
 from tertulia.views.reading.turns import LineDetails, as_written
 
 _BAR = 16

@@ -306,7 +306,8 @@ def context_of(
     """Return the context of a run's nodes; in a cohort, its calls are batched with those of the others.
 
     Raises:
-        UsageError: The run's nodes, or their settings, do not exist.
+        UsageError: The run's nodes do not exist, or a parameter of one is not acceptable.
+        StorageError: Its start is missing or damaged.
     """
     from tertulia.models.batching import BatchingBroker
     from tertulia.state.context import Context

@@ -13,12 +13,12 @@ from tertulia.state.scored_layers import recorded_layers
 from tertulia.state.store import Store
 from tertulia.views.reading.bids import bid_document
 from tertulia.views.reading.exchanges import AgentTotals, Journey, RecordedExchange, read_exchanges
+from tertulia.views.reading.faults import fault_in_words
 from tertulia.views.reading.leaning import reasons
 from tertulia.views.reading.platforms import platforms_document
 from tertulia.views.reading.removal import remarks
 from tertulia.views.reading.rewritten import rewritten_turns
 from tertulia.views.reading.rounds import AgentRound, calls_of, read_characters, read_round
-from tertulia.views.reading.sense import fault_in_words
 from tertulia.views.reading.turns import LineDetails, ThoughtDetails, TurnDetails, as_written
 from tertulia.views.reading.why import parameters_of, why_said, why_turn
 from tertulia.views.reading.why_leaning import THOUGHT_MOST, leaned

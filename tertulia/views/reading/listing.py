@@ -1,4 +1,4 @@
-"""The runs of a store: the tree of forks, simulations folded into one row each, labels, and the removal of runs."""
+"""The runs of a store: the tree of forks, simulations folded into one row each, labels, and the deletion of runs."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -174,12 +174,12 @@ def runs_document(listed: RunList) -> Document:
     }
 
 
-# --- removal --------------------------------------------------------------------------------------------------------
+# --- deletion -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Removal:
-    """The runs that a removal deletes, and the space that it frees.
+class Deletion:
+    """The runs that are to be deleted, and the space that this frees.
 
     Attributes:
         runs: The named runs.
@@ -204,8 +204,8 @@ class Removal:
         return f"{names}{forks if self.forks else ''}; {turns} in all, {size}"
 
 
-def plan_removal(store: SqlStore, names: Iterable[str], with_forks: bool = False) -> Removal:
-    """Return the files to delete, without removing anything.
+def plan_deletion(store: SqlStore, names: Iterable[str], with_forks: bool = False) -> Deletion:
+    """Return the runs to delete, without deleting anything.
 
     Args:
         names: Ids of runs, or `@last`.
@@ -231,17 +231,17 @@ def plan_removal(store: SqlStore, names: Iterable[str], with_forks: bool = False
             "remove these forks too with --with-forks"
         )
     sizes = store.checkpoint_sizes()
-    return Removal(tuple(runs.values()), tuple(forks.values()), sum(sizes.get(run, 0) for run in (*runs, *forks)))
+    return Deletion(tuple(runs.values()), tuple(forks.values()), sum(sizes.get(run, 0) for run in (*runs, *forks)))
 
 
-def remove(store: SqlStore, removal: Removal) -> None:
-    """Remove runs with all their records (see `plan_removal`).
+def delete(store: SqlStore, deletion: Deletion) -> None:
+    """Delete runs with all their records (see `plan_deletion`).
 
     Raises:
         StorageError: Another process drives one of the runs.
     """
     gone: set[str] = set()
-    for run in sorted(removal.runs, key=lambda run: run.created):  # a parent goes with its forks
+    for run in sorted(deletion.runs, key=lambda run: run.created):  # a parent goes with its forks
         if run.run not in gone:
             gone |= {*store.remove_run(run.run, with_forks=True)}
 

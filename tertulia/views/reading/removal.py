@@ -10,7 +10,7 @@ from tertulia.state.parameters import REMOVAL_TOLERANCE, Parameters
 from tertulia.state.records import BLOCK_INITIALS, Candidate, Prompt, RunRecord
 from tertulia.state.text import clean, in_words
 from tertulia.state.variation import BlockLength
-from tertulia.views.reading.sense import faults_in_words
+from tertulia.views.reading.faults import faults_in_words
 from tertulia.views.reading.turns import LineDetails
 
 #: From this share of the removable weight on, a unit that is passed over gets a remark.

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from tertulia.nodes.shared.sense import Fault
+from tertulia.nodes.shared.line_faults import Fault
 from tertulia.prompts.units import nameable_units
 from tertulia.state.album import PARTS, Population
 from tertulia.state.cognition import Call
@@ -17,8 +17,8 @@ from tertulia.state.text import folded, one_line
 from tertulia.views.reading.checks import NOT_CHECKED, PART_NUMBERS, Checked, read_checked, thought_number, writer_of
 from tertulia.views.reading.exchanges import RecordedExchange, read_exchanges
 from tertulia.views.reading.factor_reason import FactorReason, read_factor_reason
+from tertulia.views.reading.faults import faults_by_part
 from tertulia.views.reading.rounds import Round, calls_of, read_round
-from tertulia.views.reading.sense import faults_by_part
 from tertulia.views.reading.what_if import removed_at
 
 
