@@ -37,7 +37,7 @@ from tertulia.runs.driving.events import Emit, Noted
 from tertulia.runs.driving.limits import Limits
 from tertulia.runs.driving.session import events_of
 from tertulia.runs.planning.additions import Additions, additions_of
-from tertulia.runs.planning.starting import DEFAULT_MODEL
+from tertulia.runs.planning.request import DEFAULT_MODEL
 from tertulia.state.budget import Budget
 from tertulia.state.errors import SettingError, StoppedError
 from tertulia.state.parameters import ALIASES

@@ -10,6 +10,7 @@ import typer
 
 from tertulia.cli.environment import model_access, print_note, store_path
 from tertulia.cli.opening import loading_for_good
+from tertulia.cli.option_groups import DriveOptions
 from tertulia.cli.terminal.output import data, plain, print_json, progress
 from tertulia.cli.terminal.seat import Seat
 from tertulia.cli.terminal.status_line import StatusLine, status_line
@@ -42,22 +43,17 @@ def drive_shown(
     store: SqlStore,
     models: Sequence[str],
     opened: Callable[[ModelAccess], "Context"],
-    as_json: bool,
-    thoughts: bool,
-    with_code: Sequence[str] | None = None,
+    driving: DriveOptions,
+    limits: "Limits",
     in_page: bool = False,
-    limits: "Limits | None" = None,
 ) -> None:
     """Open the models of a run and drive it to its end; print each turn as it comes.
 
     Args:
         models: The names of all its models.
         opened: Opens the models and returns the run's context.
-        as_json: Whether only the ending is printed, as JSON.
-        thoughts: Whether thoughts and the race are printed under each turn.
-        with_code: Models whose own Python code may run.
+        limits: The budget of the run.
         in_page: Whether people with a seat are asked in the page, not here.
-        limits: The budget of the run; `None`: no limit.
 
     Raises:
         StorageError: Another process drives the run; nothing of it is touched.
@@ -68,14 +64,13 @@ def drive_shown(
     from tertulia.runs.driving.driver import drive_run
     from tertulia.runs.driving.page_seat import asking_in_page
 
-    if limits is not None:
-        limits.budget.check_prices(models)
+    limits.budget.check_prices(models)
     with exit_when_interrupted(), status_line(f"loading {models[0]}") as line:
         with loading_for_good():
-            context = opened(model_access(line, with_code=with_code))
+            context = opened(model_access(line, with_code=driving.trust_remote_code))
         with line.pause():
             progress().print(f"run {context.run}")
-        show = LiveRun(store, context, line, as_json, thoughts)
+        show = LiveRun(store, context, line, driving.as_json, driving.thoughts)
         drive_run(store, context, show.event, asking_in_page(context) if in_page else show.ask, limits)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from tertulia.cli.terminal.completion import complete_run, complete_setting
-from tertulia.runs.planning.starting import DEFAULT_MODEL, DEFAULT_SEED
+from tertulia.runs.planning.request import DEFAULT_MODEL, DEFAULT_SEED
 from tertulia.state.parameters import ALBUM_CHAT, GROUP_CHAT, Parameters
 from tertulia.storage.addresses import DEFAULT_STORE
 

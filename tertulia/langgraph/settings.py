@@ -7,8 +7,8 @@ from typing import Any
 
 from tertulia.langgraph.host import Host
 from tertulia.runs.planning.additions import Additions, additions_of
-from tertulia.runs.planning.starting import DEFAULT_MODEL as DEFAULT_MODEL
-from tertulia.runs.planning.starting import DEFAULT_SEED as DEFAULT_SEED
+from tertulia.runs.planning.request import DEFAULT_MODEL as DEFAULT_MODEL
+from tertulia.runs.planning.request import DEFAULT_SEED as DEFAULT_SEED
 from tertulia.state.errors import SettingError
 from tertulia.state.parameters import Parameters
 from tertulia.storage.addresses import store_address

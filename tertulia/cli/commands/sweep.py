@@ -7,14 +7,14 @@ from typing import Annotated
 import typer
 
 from tertulia.cli import options
-from tertulia.cli.budget import NO_LIMITS, with_budget
+from tertulia.cli.budget import BudgetOptions
 from tertulia.cli.lab.trials import print_estimate, print_trials, run_trials
 from tertulia.cli.opening import open_existing
+from tertulia.cli.option_groups import grouped
 from tertulia.cli.option_values import read_seed, read_settings
 from tertulia.cli.terminal.completion import complete_scenario
-from tertulia.cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
+from tertulia.cli.where import WhereOptions
 from tertulia.runs.access.model_names import REHEARSAL
-from tertulia.runs.driving.limits import Limits
 
 ScenariosArgument = Annotated[
     list[str],
@@ -40,9 +40,11 @@ CohortOption = Annotated[
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Only print what it would take; nothing is stored.")]
 
 
-@with_budget
+@grouped
 def sweep(
     scenarios: ScenariosArgument,
+    where: WhereOptions,
+    budget: BudgetOptions,
     lambdas: LambdasOption = None,
     trials: TrialsOption = 10,
     rounds: options.RoundsOption = None,
@@ -55,11 +57,6 @@ def sweep(
     name: NameOption = None,
     side_by_side: CohortOption = 10,
     dry_run: DryRunOption = False,
-    on: OnOption = "local",
-    workers: WorkersOption = None,
-    shards: ShardsOption = None,
-    scorers: ScorersOption = None,
-    limits: Limits = NO_LIMITS,
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -83,7 +80,7 @@ def sweep(
             chosen,
             trials=trials,
             rounds=rounds,
-            seed=read_seed(chosen, 0) if seed is None and "seed" in chosen else seed,
+            seed=read_seed(chosen) if seed is None else seed,
             model=REHEARSAL if rehearse else model,
             name=name,
             cohort_size=side_by_side,
@@ -95,8 +92,15 @@ def sweep(
             return
         way_on = shlex.join(["tertulia", *as_typed(sys.argv[1:], experiment.cases[0])])
         named = [value for value in (model, *chosen.values()) if isinstance(value, str)]
-        where, code = Where(on, workers, shards, scorers, limits), trust_remote_code
         ran = run_trials(
-            opened, experiment, way_on, named=named, extensions=extension, with_code=code, where=where, as_json=as_json
+            opened,
+            experiment,
+            way_on,
+            named=named,
+            extensions=extension,
+            with_code=trust_remote_code,
+            where=where,
+            limits=budget.limits(),
+            as_json=as_json,
         )
         print_trials(experiment, ran, as_json, effects_after(opened, experiment))

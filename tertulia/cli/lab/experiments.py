@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tertulia.cli import options
-from tertulia.cli.budget import NO_LIMITS, with_budget
+from tertulia.cli.budget import BudgetOptions
 from tertulia.cli.commands.sweep import DryRunOption
 from tertulia.cli.driving import store_hint
 from tertulia.cli.environment import store_path, user_trust
@@ -24,11 +24,11 @@ from tertulia.cli.lab.reports import (
 )
 from tertulia.cli.lab.trials import print_estimate, print_trials, run_trials
 from tertulia.cli.opening import open_existing
+from tertulia.cli.option_groups import grouped
 from tertulia.cli.terminal.output import data, print_json
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.terminal.tables import Row, print_table
-from tertulia.cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
-from tertulia.runs.driving.limits import Limits
+from tertulia.cli.where import WhereOptions
 from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.text import shell_argument
 from tertulia.storage.store import SqlStore
@@ -47,9 +47,11 @@ def _print_schema(is_asked: bool) -> None:
         raise typer.Exit(0)
 
 
-@with_budget
+@grouped
 def run(
     file: FileArgument,
+    where: WhereOptions,
+    budget: BudgetOptions,
     extension: options.ExtensionOption = None,
     trust_remote_code: options.CodeOption = None,
     dry_run: DryRunOption = False,
@@ -57,11 +59,6 @@ def run(
         bool,
         typer.Option("--schema", callback=_print_schema, is_eager=True, help="Print the JSON Schema of such files."),
     ] = False,
-    on: OnOption = "local",
-    workers: WorkersOption = None,
-    shards: ShardsOption = None,
-    scorers: ScorersOption = None,
-    limits: Limits = NO_LIMITS,
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -78,7 +75,6 @@ def run(
             print_estimate(opened, experiment, as_json, extension)
             return
         way_on = shlex.join(["tertulia", *sys.argv[1:]])
-        where = Where(on, workers, shards, scorers, limits)
         ran = run_trials(
             opened,
             experiment,
@@ -86,21 +82,19 @@ def run(
             extensions=extension,
             with_code=trust_remote_code,
             where=where,
+            limits=budget.limits(),
             as_json=as_json,
         )
     print_trials(experiment, ran, as_json)
 
 
-@with_budget
+@grouped
 def resume(
     experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Its name (see `tertulia lab list`).")],
+    where: WhereOptions,
+    budget: BudgetOptions,
     extension: options.ExtensionOption = None,
     trust_remote_code: options.CodeOption = None,
-    on: OnOption = "local",
-    workers: WorkersOption = None,
-    shards: ShardsOption = None,
-    scorers: ScorersOption = None,
-    limits: Limits = NO_LIMITS,
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -114,9 +108,15 @@ def resume(
         known = experiment_of(opened.experiments.get(experiment))
         require_files_of(known, opened.path, user_trust())
         way_on = f"tertulia lab resume{store_hint(opened)} {shell_argument(experiment)}"
-        where = Where(on, workers, shards, scorers, limits)
         ran = run_trials(
-            opened, known, way_on, extensions=extension, with_code=trust_remote_code, where=where, as_json=as_json
+            opened,
+            known,
+            way_on,
+            extensions=extension,
+            with_code=trust_remote_code,
+            where=where,
+            limits=budget.limits(),
+            as_json=as_json,
         )
     print_trials(known, ran, as_json)
 

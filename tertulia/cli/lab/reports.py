@@ -17,10 +17,10 @@ from tertulia.cli.opening import open_embedding_model, open_language_model
 from tertulia.cli.terminal.output import plain, print_json, progress
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.views.findings import print_findings
-from tertulia.cli.where import Where
+from tertulia.cli.where import WhereOptions
 from tertulia.lab.reports.report_names import ALL
 from tertulia.runs.access.named_files import readable
-from tertulia.runs.planning.starting import DEFAULT_MODEL
+from tertulia.runs.planning.request import DEFAULT_MODEL
 from tertulia.state.errors import UsageError
 from tertulia.state.parameters import Parameters
 from tertulia.storage.addresses import StoreAddress
@@ -56,7 +56,7 @@ FluencyOption = Annotated[
 
 
 def make_report_of_paper(
-    wanted: "WantedReport", report: "Report", experiment: "Experiment", where: Where | None, dry_run: bool
+    wanted: "WantedReport", report: "Report", experiment: "Experiment", where: WhereOptions | None, dry_run: bool
 ) -> "Findings | None":
     """Run missing trials (none without `where`), write a report, and return its findings; none in a dry run."""
     from tertulia.lab.reports.report_making import control_of

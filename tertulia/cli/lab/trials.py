@@ -11,7 +11,7 @@ from tertulia.cli.driving import exit_when_interrupted
 from tertulia.cli.environment import additions, model_access, print_note
 from tertulia.cli.terminal.output import data, plain, print_json, progress
 from tertulia.cli.terminal.status_line import StatusLine, can_ask, status_line
-from tertulia.cli.where import HERE, Where
+from tertulia.cli.where import HERE, WhereOptions
 from tertulia.runs.access.named_files import remember_files
 from tertulia.runs.driving.events import Event, Noted, RunEnded
 from tertulia.state.documents import SCHEMA_VERSION
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tertulia.lab.experiments.experiment import Experiment
     from tertulia.lab.experiments.fork_effects import ForkEffects, Shown
     from tertulia.lab.experiments.reached import Progress
+    from tertulia.runs.driving.limits import Limits
 
 
 def run_trials(
@@ -33,7 +34,8 @@ def run_trials(
     named: Sequence[str] = (),
     extensions: Sequence[str] | None = None,
     with_code: Sequence[str] | None = None,
-    where: Where = HERE,
+    where: WhereOptions = HERE,
+    limits: "Limits | None" = None,
     as_json: bool = False,
 ) -> tuple["Progress", int]:
     """Run the missing trials, and return the progress of the experiment and the number of new trials.
@@ -71,7 +73,7 @@ def run_trials(
 
         added = additions(extensions)
         remember_files(experiment.files(), added.trust)
-        executor = where.executor(store, model_access(line, named, with_code), added)
+        executor = where.executor(store, model_access(line, named, with_code), added, limits)
         try:
             after = run_experiment(store, experiment, executor, show, announce)
         except (KeyboardInterrupt, SystemExit, StoppedError) as error:
