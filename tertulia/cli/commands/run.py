@@ -12,7 +12,6 @@ from tertulia.cli.environment import store_path
 from tertulia.cli.option_groups import DriveOptions, RequestOptions, RunOptions, grouped
 from tertulia.cli.options import RoundsOption
 from tertulia.cli.steering import SteeringOptions, steered
-from tertulia.cli.terminal.completion import complete_scenario
 from tertulia.cli.terminal.output import data, plain, print_json, progress
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.views.costs import print_cost
@@ -27,9 +26,7 @@ if TYPE_CHECKING:
 ScenarioArgument = Annotated[
     str,
     typer.Argument(
-        metavar="SCENARIO",
-        help="A shipped scenario (see `tertulia scenarios`), a YAML file, or ga:FOLDER[:CASE].",
-        autocompletion=complete_scenario,
+        metavar="SCENARIO", help="A shipped scenario (see `tertulia scenarios`), a YAML file, or ga:FOLDER[:CASE]."
     ),
 ]
 MinutesOption = Annotated[

@@ -12,7 +12,6 @@ from tertulia.cli.environment import model_access, print_note, store_path
 from tertulia.cli.opening import loading_for_good, open_existing
 from tertulia.cli.option_groups import RequestOptions, grouped
 from tertulia.cli.options import CodeOption, JsonOption, StoreOption
-from tertulia.cli.terminal.completion import complete_simulation, complete_town
 from tertulia.cli.terminal.output import plain, print_json, progress
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.views.live import print_encounter, print_town
@@ -40,7 +39,7 @@ _LONGEST, _MOST = 36_525, 100_000
 
 TownArgument = Annotated[
     str | None,
-    typer.Argument(metavar="TOWN", help="A shipped town (tidewell), or ga:FOLDER.", autocompletion=complete_town),
+    typer.Argument(metavar="TOWN", help="A shipped town (tidewell), or ga:FOLDER."),
 ]
 DaysOption = Annotated[
     int | None,
@@ -57,9 +56,7 @@ EncountersOption = Annotated[
 FromLogOption = Annotated[bool, typer.Option("--from-log", help="Let people meet when the town's log says so.")]
 ResumeOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="SIM", help="Go on with a simulation, by its id, or @last.", autocompletion=complete_simulation
-    ),
+    typer.Option(metavar="SIM", help="Go on with a simulation, by its id, or @last."),
 ]
 
 

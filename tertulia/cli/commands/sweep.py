@@ -12,7 +12,6 @@ from tertulia.cli.lab.trials import print_estimate, print_trials, run_trials
 from tertulia.cli.opening import open_existing
 from tertulia.cli.option_groups import grouped
 from tertulia.cli.option_values import read_seed, read_settings
-from tertulia.cli.terminal.completion import complete_scenario
 from tertulia.cli.where import WhereOptions
 from tertulia.runs.access.model_names import REHEARSAL
 
@@ -21,7 +20,6 @@ ScenariosArgument = Annotated[
     typer.Argument(
         metavar="SCENARIO…",
         help="Scenarios as `tertulia run` takes them; NAME:all for all cases of a town or a log. Or RUN@TURN.",
-        autocompletion=complete_scenario,
     ),
 ]
 LambdasOption = Annotated[

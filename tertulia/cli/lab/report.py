@@ -21,7 +21,6 @@ from tertulia.cli.lab.reports import (
 from tertulia.cli.lab.reports_of_runs import OPTIONS_OF_RUNS, print_report_of_runs
 from tertulia.cli.option_groups import grouped
 from tertulia.cli.option_values import read_model
-from tertulia.cli.terminal.completion import complete_report, complete_report_input
 from tertulia.cli.terminal.output import data, print_json
 from tertulia.cli.terminal.tables import Row, print_table
 from tertulia.cli.where import WhereOptions
@@ -31,7 +30,7 @@ from tertulia.state.errors import NotFoundError, UsageError, nearest_hint
 
 NameArgument = Annotated[
     str | None,
-    typer.Argument(metavar="NAME", help="A report; without it the reports are listed.", autocompletion=complete_report),
+    typer.Argument(metavar="NAME", help="A report; without it the reports are listed."),
 ]
 InputsArgument = Annotated[
     list[str] | None,
@@ -39,7 +38,6 @@ InputsArgument = Annotated[
         metavar="CASE|RUN",
         help="Scenarios in the place of the report's, as `tertulia run` takes them, NAME:all for all cases of a town "
         "or of a log; of album and population the stored runs.",
-        autocompletion=complete_report_input,
     ),
 ]
 QuickOption = Annotated[bool, typer.Option("--quick", help="The small size: for a small model on a processor.")]
