@@ -111,12 +111,10 @@ class _Figures(Records[Item]):
         return Records(item.row() for item in self).frame()
 
     def __repr__(self) -> str:
-        """Return a line per metric and setting."""
         note = f"\n{REHEARSED}" if self.is_rehearsed else ""
         return f"{self._table().text()}{note}"
 
     def _repr_html_(self) -> str:
-        """Return the figures as notebooks show them."""
         note = f"<p>{escape(REHEARSED)}</p>" if self.is_rehearsed else ""
         return f"{self._table().html()}{note}"
 

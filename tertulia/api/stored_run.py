@@ -226,19 +226,15 @@ class Run(DrivenRun, Questioned, Checking, Exported):
             return compare(store, self.id, other.id)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the other is the same run of the same store."""
         return isinstance(other, Run) and (self.store, self.id) == (other.store, other.id)
 
     def __hash__(self) -> int:
-        """Return a hash that equal runs have in common."""
         return hash((self.store, self.id))
 
     def __repr__(self) -> str:
-        """Return the transcript, a line a turn."""
         return "\n".join(self._lines())
 
     def _repr_html_(self) -> str:
-        """Return the transcript as notebooks show it."""
         heading, *lines = self._lines()
         body = "".join(f"<div>{escape(line)}</div>" for line in lines)
         return f'<div style="font-family: monospace; white-space: pre-wrap"><b>{escape(heading)}</b>{body}</div>'

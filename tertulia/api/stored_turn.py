@@ -238,17 +238,14 @@ class StoredTurn:
         return self._document(self.details)
 
     def __repr__(self) -> str:
-        """Return the turn as a line."""
         removed = sum(unit.removed for unit in self.units)
         words = self.text if len(self.text) <= _SHOWN else f"{self.text[: _SHOWN - 1]}…"
         return f"<turn {self.turn}, {self.speaker or 'a silence'}: {words!r}, {removed} units removed>"
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the other says the same at the same place."""
         return self._turn == (other._turn if isinstance(other, StoredTurn) else other)
 
     def __hash__(self) -> int:
-        """Return a hash that equal turns have in common."""
         return hash(self._turn)
 
 

@@ -73,7 +73,6 @@ def run(
 
 
 def _print_estimate(plan: "RunPlan", as_json: bool, has_pilot: bool) -> None:
-    """Print the calls that a run would make, and the tokens that they would read and write."""
     from tertulia.runs.driving.estimating import estimate
 
     with status_line("rehearsing"):

@@ -181,5 +181,4 @@ def write_summary(wanted: WantedReport, findings: "list[Findings]") -> None:
 
 
 def _command() -> str:
-    """Return the command as it was typed."""
     return shlex.join(["tertulia", *sys.argv[1:]])

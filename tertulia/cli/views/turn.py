@@ -34,7 +34,6 @@ def print_making(console: Console, details: LineDetails) -> None:
 
 
 def _print_variations(console: Console, details: LineDetails, prompt: Prompt) -> None:
-    """Print the variations of the prompt, if the run has any."""
     if variations := variations_in_words(details, prompt):
         console.print(plain("varied: " + "; ".join(variations), "bold"))
 

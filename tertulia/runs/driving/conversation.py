@@ -83,7 +83,6 @@ async def drive(
 
 
 async def _drive(context: Context, checkpointer: BaseCheckpointSaver[Any], emit: Emit, ask: Ask | None) -> None:
-    """Drive a conversation, as `drive` says."""
     context.broker.clear()
     context.kept.clear()
     context = replace(context, recorded={})

@@ -197,7 +197,6 @@ class Deletion:
         return sum(run.turns for run in (*self.runs, *self.forks))
 
     def __str__(self) -> str:
-        """Return in words the runs that are deleted."""
         names = ", ".join(f"{run.run} ({run.scenario}, {run.status})" for run in self.runs)
         forks = f"; {counted(len(self.forks), 'fork')}: {', '.join(fork.run for fork in self.forks)}"
         turns, size = counted(self.turns, "turn"), f"{size_of(self.bytes)} of checkpoints"

@@ -91,7 +91,6 @@ def _moved(winner: AgentRound, raced: bool, parameters: Parameters, thought: Tho
 
 
 def _nobody(round: Round, floor: Floor, parameters: Parameters) -> str:
-    """Return why nobody spoke."""
     willing = [agent for agent in round.agents if agent.bid is not None and agent.bid.willing]
     silence = f"{parameters.silence_s:g} s of silence followed"
     gone = f"{people(floor.gone)} had to leave" if floor.gone else ""
