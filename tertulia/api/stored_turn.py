@@ -11,6 +11,7 @@ from tertulia.api.tables import Records
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.state.errors import UsageError
 from tertulia.state.records import Candidate, Turn
+from tertulia.state.text import shortened
 from tertulia.views.reading.bids import BidReasons, bid_reasons
 from tertulia.views.reading.documents import unit_documents
 from tertulia.views.reading.exchanges import RecordedExchange
@@ -239,7 +240,7 @@ class StoredTurn:
 
     def __repr__(self) -> str:
         removed = sum(unit.removed for unit in self.units)
-        words = self.text if len(self.text) <= _SHOWN else f"{self.text[: _SHOWN - 1]}…"
+        words = shortened(self.text, _SHOWN)
         return f"<turn {self.turn}, {self.speaker or 'a silence'}: {words!r}, {removed} units removed>"
 
     def __eq__(self, other: object) -> bool:

@@ -67,6 +67,3 @@ class WhereOptions:
 
         access = replace(access, scorers=self.scorers or 0)
         return executor_of(self.on, store, access, additions, self.workers, self.shards, limits)
-
-
-HERE = WhereOptions()

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tertulia.cli import options
-from tertulia.cli.budget import BudgetOptions
-from tertulia.cli.lab.trials import print_estimate, print_trials, run_trials
+from tertulia.cli.lab.trials import TrialOptions, print_estimate, print_trials, run_trials
 from tertulia.cli.opening import open_existing
 from tertulia.cli.option_groups import grouped
 from tertulia.cli.option_values import read_seed, read_settings
-from tertulia.cli.where import WhereOptions
 from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.storage.store import SqlStore
 
@@ -85,10 +83,7 @@ class GridOptions:
 def sweep(
     scenarios: ScenariosArgument,
     grid: GridOptions,
-    where: WhereOptions,
-    budget: BudgetOptions,
-    extension: options.ExtensionOption = None,
-    trust_remote_code: options.CodeOption = None,
+    trials: TrialOptions,
     dry_run: DryRunOption = False,
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
@@ -105,20 +100,10 @@ def sweep(
     from tertulia.lab.experiments.fork_points import as_typed
 
     with open_existing(store) as opened:
-        experiment, named = grid.experiment(scenarios, opened, extension)
+        experiment, named = grid.experiment(scenarios, opened, trials.extension)
         if dry_run:
-            print_estimate(opened, experiment, as_json, extension)
+            print_estimate(opened, experiment, as_json, trials.extension)
             return
         way_on = shlex.join(["tertulia", *as_typed(sys.argv[1:], experiment.cases[0])])
-        ran = run_trials(
-            opened,
-            experiment,
-            way_on,
-            named=named,
-            extensions=extension,
-            with_code=trust_remote_code,
-            where=where,
-            limits=budget.limits(),
-            as_json=as_json,
-        )
+        ran = run_trials(opened, experiment, way_on, trials, named=named, as_json=as_json)
         print_trials(experiment, ran, as_json, effects_after(opened, experiment))

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from tertulia.cli import options
-from tertulia.cli.budget import BudgetOptions
 from tertulia.cli.commands.sweep import DryRunOption
 from tertulia.cli.driving import store_hint
 from tertulia.cli.environment import store_path, user_trust
@@ -22,13 +21,12 @@ from tertulia.cli.lab.reports import (
     print_missing,
     write_report,
 )
-from tertulia.cli.lab.trials import print_estimate, print_trials, run_trials
+from tertulia.cli.lab.trials import TrialOptions, print_estimate, print_trials, run_trials
 from tertulia.cli.opening import open_existing
 from tertulia.cli.option_groups import grouped
 from tertulia.cli.terminal.output import data, print_json
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.terminal.tables import Row, print_table
-from tertulia.cli.where import WhereOptions
 from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.text import shell_argument
 from tertulia.storage.store import SqlStore
@@ -50,10 +48,7 @@ def _print_schema(is_asked: bool) -> None:
 @grouped
 def run(
     file: FileArgument,
-    where: WhereOptions,
-    budget: BudgetOptions,
-    extension: options.ExtensionOption = None,
-    trust_remote_code: options.CodeOption = None,
+    trials: TrialOptions,
     dry_run: DryRunOption = False,
     schema: Annotated[
         bool,
@@ -69,32 +64,20 @@ def run(
     from tertulia.lab.experiments.experiment import read_experiment
 
     with status_line("trying cases and settings") as line:
-        experiment = read_experiment(file, extension or (), user_trust(line))
+        experiment = read_experiment(file, trials.extension or (), user_trust(line))
     with SqlStore.open(store_path(store), create=not dry_run) as opened:
         if dry_run:
-            print_estimate(opened, experiment, as_json, extension)
+            print_estimate(opened, experiment, as_json, trials.extension)
             return
         way_on = shlex.join(["tertulia", *sys.argv[1:]])
-        ran = run_trials(
-            opened,
-            experiment,
-            way_on,
-            extensions=extension,
-            with_code=trust_remote_code,
-            where=where,
-            limits=budget.limits(),
-            as_json=as_json,
-        )
+        ran = run_trials(opened, experiment, way_on, trials, as_json=as_json)
     print_trials(experiment, ran, as_json)
 
 
 @grouped
 def resume(
     experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Its name (see `tertulia lab list`).")],
-    where: WhereOptions,
-    budget: BudgetOptions,
-    extension: options.ExtensionOption = None,
-    trust_remote_code: options.CodeOption = None,
+    trials: TrialOptions,
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -108,16 +91,7 @@ def resume(
         known = experiment_of(opened.experiments.get(experiment))
         require_files_of(known, opened.path, user_trust())
         way_on = f"tertulia lab resume{store_hint(opened)} {shell_argument(experiment)}"
-        ran = run_trials(
-            opened,
-            known,
-            way_on,
-            extensions=extension,
-            with_code=trust_remote_code,
-            where=where,
-            limits=budget.limits(),
-            as_json=as_json,
-        )
+        ran = run_trials(opened, known, way_on, trials, as_json=as_json)
     print_trials(known, ran, as_json)
 
 

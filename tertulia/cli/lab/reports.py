@@ -12,7 +12,7 @@ import typer
 
 from tertulia.cli.driving import exit_when_interrupted
 from tertulia.cli.environment import print_note, user_trust
-from tertulia.cli.lab.trials import print_estimate, run_trials
+from tertulia.cli.lab.trials import TrialOptions, print_estimate, run_trials
 from tertulia.cli.opening import open_embedding_model, open_language_model
 from tertulia.cli.terminal.output import plain, print_json, progress
 from tertulia.cli.terminal.status_line import status_line
@@ -72,13 +72,12 @@ def make_report_of_paper(
             print_missing(opened, experiment)
         else:
             began = time.monotonic(), _cpu_s()
-            _, new = run_trials(
-                opened, experiment, _command(), named=[experiment.model], with_code=wanted.with_code, where=where
-            )
+            chosen = TrialOptions(**vars(where), trust_remote_code=[*wanted.with_code])
+            _, new = run_trials(opened, experiment, _command(), chosen, named=[experiment.model])
             if new:
                 spent = new, time.monotonic() - began[0], _cpu_s() - began[1]
             if report.orderings and (control := control_of(experiment)) is not None:
-                run_trials(opened, control, _command())
+                run_trials(opened, control, _command(), TrialOptions())
         return write_report(wanted, opened, report, experiment, spent)
 
 

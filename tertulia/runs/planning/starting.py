@@ -107,7 +107,7 @@ def plan_run(
         seed=DEFAULT_SEED if request.seed is None else request.seed,
         registry=registry,
         label=request.label,
-        named=named_models({**named_here, **settings}, model, *_models_named_by(scenario)),
+        named=named_models({**named_here, **settings}, model, *(() if isinstance(scenario, str) else scenario.named)),
         pictures=tuple(files.values()),
     )
 
@@ -115,10 +115,6 @@ def plan_run(
 def _named_by(scenario: "str | ScenarioObject") -> Mapping[str, Any]:
     """Return the parameters of a scenario that the user's program has made: they are the user's."""
     return scenario.settings() if not isinstance(scenario, str) and scenario.is_users else {}
-
-
-def _models_named_by(scenario: "str | ScenarioObject") -> frozenset[str]:
-    return frozenset() if isinstance(scenario, str) else scenario.named
 
 
 def links_of(source: HasWithheld) -> list[str]:

@@ -119,11 +119,8 @@ def list_runs(
 ) -> RunList:
     """Return the runs of a store that match all filters, newest first."""
     runs = store.runs(scenario, status, label, limit)
-    return RunList(runs, store.simulations.all(), store.simulations.conversations(), _names_of_files(store, runs))
-
-
-def _names_of_files(store: SqlStore, runs: Iterable[RunRecord]) -> dict[str, str]:
-    return names_of_files(store, ((run.run, run.kind, run.scenario) for run in runs))
+    names = names_of_files(store, ((run.run, run.kind, run.scenario) for run in runs))
+    return RunList(runs, store.simulations.all(), store.simulations.conversations(), names)
 
 
 def names_of_files(store: SqlStore, runs: Iterable[tuple[str, str, str]]) -> dict[str, str]:
