@@ -40,7 +40,7 @@ def save_candidate(
     probability: float | None = None,
     remark: str | None = None,
 ) -> None:
-    """Store a candidate with its text in original names, or in those of the prompt if they are not put back.
+    """Store a candidate with its text in original names.
 
     Args:
         speaker: The name of the speaker in the prompt.
@@ -50,10 +50,9 @@ def save_candidate(
     """
     candidate = read_candidate(attempt, reply, speaker, origin)
     renaming = renaming_of(context.start.names, context.parameters.names)
-    called = renaming.put_back if context.parameters.names_put_back else renaming.rename
     string = reply.fields.get(STRING_SEED)
     update = {
-        "text": called(candidate.text),
+        "text": renaming.put_back(candidate.text),
         "faults": None if faults is None else tuple(faults),
         "probability": probability,
         "string_seed": None if string is None else str(string),

@@ -44,7 +44,7 @@ def drafts_wanted(state: UtteranceState, context: Context) -> int:
         return parameters.drafts or 1
     if weighed == "context":
         return parameters.drafts or 1 if parameters.matched_decoding else 1
-    return parameters.opening_drafts or parameters.drafts or 1
+    return parameters.drafts or 1
 
 
 async def draw_replies(state: UtteranceState, context: Context, draws: Sequence[tuple[int, int]]) -> list[Reply]:

@@ -53,7 +53,7 @@ def spoken_request(
 ) -> GenerationRequest:
     """Return the request for the utterance, in which the context is amplified, and each reply weighed."""
     request = utterance_request(prompt, generators, tokenizer, parameters, full)
-    if not (parameters.context_strength or max(parameters.drafts or 1, parameters.opening_drafts or 1) > 1):
+    if not (parameters.context_strength or (parameters.drafts or 1) > 1):
         return request
     request, strength = replace(request, weighs=what_is_weighed(parameters)), parameters.context_strength or 0.0
     bare = prompt_without(prompt, request.weighs)
