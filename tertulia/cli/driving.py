@@ -16,7 +16,16 @@ from tertulia.cli.terminal.seat import Seat
 from tertulia.cli.terminal.status_line import StatusLine, status_line
 from tertulia.cli.views.live import print_heading, print_round_thoughts, print_turn_of
 from tertulia.runs.access.engines import ModelAccess
-from tertulia.runs.driving.events import STEP_PHRASES, Event, Noted, RunEnded, RunStarted, StepStarted, TurnFinished
+from tertulia.runs.driving.events import (
+    STEP_PHRASES,
+    Event,
+    Noted,
+    RunEnded,
+    RunStarted,
+    SimulationEnded,
+    StepStarted,
+    TurnFinished,
+)
 from tertulia.state.errors import LeftError, StoppedError
 from tertulia.state.records import Turn
 from tertulia.state.seat import Answer, Invitation
@@ -103,7 +112,7 @@ class LiveRun:
             case Noted():
                 self._line.write(lambda: print_note(event.text))
             case RunEnded():
-                self._line.write(lambda: _print_end(self._store, event, self._as_json))
+                self._line.write(lambda: print_end(self._store, event, self._as_json))
 
     def _print_start(self, started: RunStarted) -> None:
         print_heading(self._start, started.run)
@@ -118,14 +127,14 @@ class LiveRun:
             print_round_thoughts(self._store, self._store.run(run), turn.round)
 
 
-def _print_end(store: SqlStore, end: RunEnded, as_json: bool) -> None:
-    """Print the command that goes on if a run did not finish, and its ending if JSON is asked for."""
+def print_end(store: SqlStore, end: RunEnded | SimulationEnded, as_json: bool) -> None:
+    """Print the command that goes on if it did not finish, and its ending if JSON is asked for."""
     if isinstance(end.error, StoppedError):
         progress().print(plain(str(end.error)))
     if end.status != "finished":
         progress().print(plain(f"to go on: tertulia {end.way_on}{store_hint(store)}"))
     if as_json:
-        print_json({"run": end.run, "status": end.status, "turns": end.turns})
+        print_json({name: value for name, value in vars(end).items() if name != "error"})
 
 
 def store_hint(store: SqlStore) -> str:

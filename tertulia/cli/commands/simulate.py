@@ -7,12 +7,12 @@ from typing import Annotated
 import typer
 
 from tertulia.cli.budget import BudgetOptions
-from tertulia.cli.driving import exit_when_interrupted, store_hint
+from tertulia.cli.driving import exit_when_interrupted, print_end
 from tertulia.cli.environment import model_access, print_note, store_path
 from tertulia.cli.opening import loading_for_good, open_existing
 from tertulia.cli.option_groups import RequestOptions, grouped
 from tertulia.cli.options import CodeOption, JsonOption, StoreOption
-from tertulia.cli.terminal.output import plain, print_json, progress
+from tertulia.cli.terminal.output import plain, progress
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.views.live import print_encounter, print_town
 from tertulia.runs.access.engines import Engines, ModelAccess
@@ -28,11 +28,10 @@ from tertulia.runs.driving.events import (
 from tertulia.runs.driving.limits import Limits
 from tertulia.runs.planning.simulations import ENCOUNTERS_PER_DAY
 from tertulia.runs.planning.starting import links_of
-from tertulia.state.errors import StoppedError, UsageError
+from tertulia.state.errors import UsageError
 from tertulia.state.parameters import Parameters
 from tertulia.state.town import Simulation
 from tertulia.storage.store import SqlStore
-from tertulia.views.reading.documents import fields_of
 
 #: A hundred years, and ten encounters a day for everybody in a town of 20,000: more is a slip of the keyboard.
 _LONGEST, _MOST = 36_525, 100_000
@@ -118,7 +117,7 @@ def _resume(
             opened.clear_locks()
             more = f"tertulia simulate --resume {simulation.simulation} --days {simulation.days + 1}"
             progress().print(plain(f"simulation {simulation.simulation} is finished; for more days: {more}"))
-            _print_end(opened, summary(opened, simulation, "finished"), as_json)
+            print_end(opened, summary(opened, simulation, "finished"), as_json)
             return
         limits.budget.check_prices(
             names_of_models(simulation.model, None, Parameters.model_validate(simulation.parameters))
@@ -153,18 +152,8 @@ def _drive(
                 case EncounterFinished() if not as_json:
                     line.write(lambda: print_encounter(event.encounter, event.turns))
                 case SimulationEnded():
-                    line.write(lambda: _print_end(store, event, as_json))
+                    line.write(lambda: print_end(store, event, as_json))
                 case Noted():
                     line.write(lambda: print_note(event.text))
 
         drive_simulation(store, simulation, engines, show, limits)
-
-
-def _print_end(store: SqlStore, end: SimulationEnded, as_json: bool) -> None:
-    """Print the command that goes on if a simulation did not finish, and its ending if JSON is asked for."""
-    if isinstance(end.error, StoppedError):
-        progress().print(plain(str(end.error)))
-    if end.status != "finished":
-        progress().print(plain(f"to go on: tertulia simulate --resume {end.simulation}{store_hint(store)}"))
-    if as_json:
-        print_json(fields_of(end, "simulation", "status", "days", "encounters", "turns"))
