@@ -281,9 +281,7 @@ def _differences(samples: Mapping[str, Mapping[str, Sample]], baseline: str) -> 
         for metric in COMPARED
         if metric in of and metric in samples.get(baseline, {})
     ]
-    tested = [at for at, (_, _, contrast) in enumerate(found) if contrast.p is not None]
-    adjusted = dict(zip(tested, holm([found[at][2].p or 0.0 for at in tested]), strict=True))
-    return [Difference(*of, adjusted.get(at)) for at, of in enumerate(found)]
+    return [Difference(*of, p) for of, p in zip(found, holm([of[2].p for of in found]), strict=True)]
 
 
 def _notes(measured: Sequence[MeasuredConversation], gathered: Gathered) -> list[str]:

@@ -1,10 +1,11 @@
 """The findings of `tertulia lab report population` as a page with tables and plots, and as JSON."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from operator import attrgetter
 
 from tertulia.lab.pages.page import (
     Block,
-    Cell,
     Column,
     Figure,
     Items,
@@ -15,6 +16,8 @@ from tertulia.lab.pages.page import (
     Section,
     Series,
     Table,
+    Taken,
+    table_of,
 )
 from tertulia.lab.population import (
     COMPARED,
@@ -36,7 +39,11 @@ NAME = "population"
 _DRAWN = 8
 
 #: The place of a conversation.
-_PLACE = (Column("conversation", "conversation"), Column("case", "case"), Column("setting", "setting"))
+_PLACE: Sequence[Taken[MeasuredConversation]] = (
+    (Column("conversation", "conversation"), attrgetter("placed.conversation.name")),
+    (Column("case", "case"), attrgetter("placed.conversation.case")),
+    (Column("setting", "setting"), lambda of: of.placed.setting or "–"),
+)
 
 #: Figures of a conversation that compare its halves, or its ends with others'.
 _CHANGES = ("spread_early", "spread_late", "attribution_change", "attractor")
@@ -79,79 +86,61 @@ def _head(report: PopulationReport) -> Iterator[Block]:
 
 
 def _conversations(measured: Sequence[MeasuredConversation]) -> Table:
-    columns = [
+    columns: list[Taken[MeasuredConversation]] = [
         *_PLACE,
-        Column("people", "people", "count"),
-        Column("lines", "lines", "count"),
-        Column("recited", "recited", "number", 2),
-        Column("told_apart", "told apart"),
-        *(column for name in _TESTED for column in (Column(name, name, "number"), Column(f"{name}_p", "p", "number"))),
-        Column("chance", "attribution by chance", "number"),
+        (Column("people", "people", "count"), attrgetter("figures.people")),
+        (Column("lines", "lines", "count"), attrgetter("figures.lines")),
+        (Column("recited", "recited", "number", 2), attrgetter("figures.recited")),
+        (Column("told_apart", "told apart"), lambda of: "yes" if of.told_apart else "no"),
     ]
-    return Table("conversations", "Figures of each conversation", columns, [*map(_conversation_row, measured)])
-
-
-def _conversation_row(of: MeasuredConversation) -> Sequence[Cell]:
-    figures, told_apart = of.figures, "yes" if of.told_apart else "no"
-    tested = (getattr(figures, field) for name in _TESTED for field in (name, f"{name}_p"))
-    return [*_place(of), figures.people, figures.lines, figures.recited, told_apart, *tested, figures.chance]
+    for name in _TESTED:
+        columns.append((Column(name, name, "number"), attrgetter(f"figures.{name}")))
+        columns.append((Column(f"{name}_p", "p", "number"), attrgetter(f"figures.{name}_p")))
+    columns.append((Column("chance", "attribution by chance", "number"), attrgetter("figures.chance")))
+    return table_of("conversations", "Figures of each conversation", columns, measured)
 
 
 def _halves(measured: Sequence[MeasuredConversation]) -> Table:
-    columns = [*_PLACE, *(Column(name, metric_named(name).title, "number") for name in _CHANGES)]
-    rows = [[*_place(of), *(of.values[name] for name in _CHANGES)] for of in measured]
-    return Table("halves", "Beginnings and ends", columns, rows)
+    columns = [*_PLACE]
+    columns += [(Column(name, metric_named(name).title, "number"), partial(_value, name)) for name in _CHANGES]
+    return table_of("halves", "Beginnings and ends", columns, measured)
 
 
-def _place(of: MeasuredConversation) -> tuple[str, str, str]:
-    return of.placed.conversation.name, of.placed.conversation.case, of.placed.setting or "–"
+def _value(name: str, of: MeasuredConversation) -> float | None:
+    return of.values[name]
+
+
+_MEANS: Sequence[Taken[tuple[str, str, CaseMean]]] = (
+    (Column("figure", "figure"), lambda of: metric_named(of[0]).title),
+    (Column("setting", "setting"), lambda of: of[1] or "–"),
+    (Column("mean", "mean", "number"), lambda of: of[2].value),
+    (Column("interval", "95 %", "interval"), lambda of: interval_of(of[2])),
+    (Column("cases", "cases", "count"), lambda of: of[2].cases),
+    (Column("trials", "conversations", "count"), lambda of: of[2].trials),
+)
 
 
 def _means(report: PopulationReport, shown: Sequence[str]) -> Table:
-    columns = (
-        Column("figure", "figure"),
-        Column("setting", "setting"),
-        Column("mean", "mean", "number"),
-        Column("interval", "95 %", "interval"),
-        Column("cases", "cases", "count"),
-        Column("trials", "conversations", "count"),
-    )
-    rows = [
-        (metric_named(metric).title, setting or "–", found.value, interval_of(found), found.cases, found.trials)
-        for metric in shown
-        for setting, of in report.means.items()
-        if (found := of.get(metric)) is not None
-    ]
-    return Table("means", "Means over cases", columns, rows, is_grouped=True)
+    found = [(metric, setting, of[metric]) for metric in shown for setting, of in report.means.items() if metric in of]
+    return table_of("means", "Means over cases", _MEANS, found, is_grouped=True)
+
+
+_DIFFERENCES: Sequence[Taken[Difference]] = (
+    (Column("figure", "figure"), lambda of: metric_named(of.metric).title),
+    (Column("setting", "setting"), lambda of: of.setting),
+    (Column("difference", "difference", "difference"), lambda of: of.found.value),
+    (Column("interval", "95 %", "interval"), lambda of: interval_of(of.found)),
+    (Column("p", "p", "number"), lambda of: of.found.p),
+    (Column("p_adjusted", "p, of the family", "number"), lambda of: of.p_adjusted),
+    (Column("decided", "decided"), lambda of: "yes" if _is_decided(of) else "no"),
+    (Column("cases", "cases", "count"), lambda of: of.found.cases),
+)
 
 
 def _differences(differences: Sequence[Difference]) -> Table:
-    columns = (
-        Column("figure", "figure"),
-        Column("setting", "setting"),
-        Column("difference", "difference", "difference"),
-        Column("interval", "95 %", "interval"),
-        Column("p", "p", "number"),
-        Column("p_adjusted", "p, of the family", "number"),
-        Column("decided", "decided"),
-        Column("cases", "cases", "count"),
-    )
-    rows = [
-        (
-            metric_named(of.metric).title,
-            of.setting,
-            of.found.value,
-            interval_of(of.found),
-            of.found.p,
-            of.p_adjusted,
-            "yes" if _is_decided(of) else "no",
-            of.found.cases,
-        )
-        for metric in COMPARED
-        for of in differences
-        if of.metric == metric
-    ]
-    return Table("differences", "Paired differences; p is Holm's over all of them", columns, rows, is_grouped=True)
+    ordered = sorted(differences, key=lambda of: COMPARED.index(of.metric))
+    title = "Paired differences; p is Holm's over all of them"
+    return table_of("differences", title, _DIFFERENCES, ordered, is_grouped=True)
 
 
 def _is_decided(of: Difference) -> bool:
@@ -186,32 +175,18 @@ def _moments(measured: Sequence[MeasuredConversation]) -> Figure:
 
 def _bars(report: PopulationReport) -> list[Figure]:
     means = {setting: of for setting, of in report.means.items() if of}
-    if not means:
-        return []
-    panels = [
-        Panel(
-            metric_named(metric).title,
-            "",
-            "",
-            [
-                Series(
-                    metric_named(metric).title,
-                    [_point(setting, of.get(metric)) for setting, of in means.items()],
-                    style=0,
-                )
-            ],
-            kind="bars",
-        )
-        for metric in COMPARED
-        if any(metric in of for of in means.values())
-    ]
-    return [Figure("settings", "Means with 95 % intervals, by setting", panels)]
+    panels = []
+    for metric in COMPARED:
+        if any(metric in of for of in means.values()):
+            title = metric_named(metric).title
+            points = [_point(setting, of.get(metric)) for setting, of in means.items()]
+            panels.append(Panel(title, "", "", [Series(title, points, style=0)], kind="bars"))
+    return [Figure("settings", "Means with 95 % intervals, by setting", panels)] if panels else []
 
 
 def _point(setting: str, found: CaseMean | None) -> Point:
-    if found is None:
-        return Point(setting or "all", None)
-    return Point(setting or "all", found.value, found.ci_low, found.ci_high)
+    parts = () if found is None else (found.value, found.ci_low, found.ci_high)
+    return Point(setting or "all", *(parts or (None,)))
 
 
 # --- JSON -----------------------------------------------------------------------------------------------------------

@@ -112,9 +112,9 @@ class Findings:
         There is none if a report has orderings, which are tested then.
         """
         places = [] if self.report.orderings else [(row, metric) for metric in self.metrics for row in self.rows]
-        found = {place: self.difference(*place) for place in places}
-        tested = {place: each.p for place, each in found.items() if each is not None and each.p is not None}
-        return dict(zip(tested, holm([*tested.values()]), strict=True))
+        found = [self.difference(*place) for place in places]
+        adjusted = holm([None if each is None else each.p for each in found])
+        return {place: p for place, p in zip(places, adjusted, strict=True) if p is not None}
 
     def published(self, setting: str, metric: str) -> float | None:
         """Return the published figure."""

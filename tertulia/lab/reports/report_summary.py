@@ -1,32 +1,37 @@
 """All reports on one page: every verdict, and the cost of everything."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from tertulia.lab.experiments.progress import duration
-from tertulia.lab.pages.page import Cell, Column, Commands, Items, Page, Paragraph, Section, Table
+from tertulia.lab.pages.page import Column, Commands, Items, Page, Paragraph, Section, Taken, table_of
 from tertulia.lab.reports.conditions import claim_of
 from tertulia.lab.reports.provenance import hardware, total_cost, versions_phrase
 from tertulia.lab.reports.report import Findings
 from tertulia.lab.reports.report_page import REHEARSED
 from tertulia.lab.reports.report_tables import verdicts_table
-from tertulia.lab.reports.verdicts import OUTCOMES, Verdict, tally
+from tertulia.lab.reports.verdicts import OUTCOMES, Outcome, Verdict, tally
 from tertulia.state.documents import SCHEMA_VERSION, Document
 
-_REPORTS = (
-    Column("report", "report"),
-    Column("title", "title"),
-    Column("runs", "conversations", "count"),
-    Column("missing", "missing or failed", "count"),
-    Column("reproduced", "reproduced", "count"),
-    Column("not_reproduced", "not reproduced", "count"),
-    Column("bounded", "bounded", "count"),
-    Column("no_more_than_the_control", "no more than the control", "count"),
-    Column("must_hold", "must hold", "count"),
-    Column("undecided", "undecided", "count"),
-    Column("not_measured", "not measured", "count"),
-    Column("utterances", "utterances", "count"),
-    Column("calls", "calls", "count"),
-    Column("model_s", "model time, s", "number", 0),
+
+def _outcome_column(outcome: Outcome) -> Column:
+    title = "not measured" if outcome == "missing" else outcome
+    return Column(title.replace(" ", "_"), title, "count")
+
+
+def _tallied(outcome: Outcome, found: Findings) -> int:
+    return tally(found.verdicts)[outcome]
+
+
+_REPORTS: Sequence[Taken[Findings]] = (
+    (Column("report", "report"), lambda found: found.report.name),
+    (Column("title", "title"), lambda found: found.report.title),
+    (Column("runs", "conversations", "count"), lambda found: len(found.results.runs)),
+    (Column("missing", "missing or failed", "count"), lambda found: found.results.missing),
+    *((_outcome_column(outcome), partial(_tallied, outcome)) for outcome in OUTCOMES),
+    (Column("utterances", "utterances", "count"), lambda found: total_cost(found.costs.values()).utterances),
+    (Column("calls", "calls", "count"), lambda found: total_cost(found.costs.values()).cost.calls),
+    (Column("model_s", "model time, s", "number", 0), lambda found: total_cost(found.costs.values()).cost.seconds),
 )
 
 
@@ -46,7 +51,7 @@ def summary_page(findings: Sequence[Findings], command: str) -> Page:
         "All reports",
         [*rehearsed, Paragraph(_tally(verdicts)), Commands([command]), Items(facts)],
         [
-            Section("Reports", [Table("reports", "Reports", _REPORTS, [_row(found) for found in findings])]),
+            Section("Reports", [table_of("reports", "Reports", _REPORTS, findings)]),
             Section("Verdicts", [verdicts_table(verdicts)]),
         ],
     )
@@ -83,20 +88,6 @@ def summary_document(findings: Sequence[Findings]) -> Document:
 
 def _counts(verdicts: Sequence[Verdict]) -> dict[str, int]:
     return {outcome.replace(" ", "_"): number for outcome, number in tally(verdicts).items()}
-
-
-def _row(found: Findings) -> list[Cell]:
-    counts, spent = tally(found.verdicts), total_cost(found.costs.values())
-    return [
-        found.report.name,
-        found.report.title,
-        len(found.results.runs),
-        found.results.missing,
-        *(counts[outcome] for outcome in OUTCOMES),
-        spent.utterances,
-        spent.cost.calls,
-        spent.cost.seconds,
-    ]
 
 
 def _tally(verdicts: Sequence[Verdict]) -> str:
