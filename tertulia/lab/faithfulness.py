@@ -310,7 +310,7 @@ def _scores(figures: AblationFigures, line: AblatedLine, scorer: str) -> list[fl
     if scorer in MEASURED_SCORERS:
         return figures.scores(line, scorer)
     if scorer == "attention_per_token":
-        pairs = zip(figures.scores(line, "attention"), figures.tokens(line), strict=True)
+        pairs = zip(figures.scores(line, "attention"), figures.scores(line, "length"), strict=True)
         return [score / max(1.0, tokens) for score, tokens in pairs]
     full = figures.values(line, [line.full])[line.full]
     without = [line.without(place) for place in range(len(line.units))]

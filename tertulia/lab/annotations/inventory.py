@@ -19,14 +19,29 @@ ITEMS_PER_CALL = 22
 
 def inventory_requests(turns: Sequence[Turn]) -> list[AnnotationRequest]:
     """Return the requests for a conversation: two calls per person and segment in which they spoke."""
-    numbers = list(inventory_items())
-    parts = [numbers[first : first + ITEMS_PER_CALL] for first in range(0, len(numbers), ITEMS_PER_CALL)]
     return [
         _annotation_request([turn for turn in turns if segment.first <= turn.turn <= segment.last], name, at, part)
         for segment in segments(turns)
         for name in segment.speakers
-        for at, part in enumerate(parts)
+        for at, part in enumerate(items_by_call())
     ]
+
+
+def items_by_call() -> list[list[str]]:
+    """Return the 44 items, in two calls."""
+    items = [*inventory_items().values()]
+    return [items[first : first + ITEMS_PER_CALL] for first in range(0, len(items), ITEMS_PER_CALL)]
+
+
+def rated_items(annotation: Annotation) -> dict[int, int]:
+    """Return the ratings of an annotation by the number of the item."""
+    numbers = {item: number for number, item in inventory_items().items()}
+    return {numbers[item]: int(rating) for item, rating in annotation.answers.items()}
+
+
+def item_fields(items: Sequence[str]) -> tuple[ReplyField, ...]:
+    """Return the fields of an answer that rates items."""
+    return tuple(ReplyField(item, "integer", minimum=LOWEST, maximum=HIGHEST) for item in items)
 
 
 def rated_segments(
@@ -36,11 +51,10 @@ def rated_segments(
 
     The characters are everybody as they entered a meeting; there are none in a dialogue of two.
     """
-    numbers = {item: number for number, item in inventory_items().items()}
     ratings: dict[tuple[str, int, int], dict[int, int]] = {}
     for annotation in annotations:
-        rated = {numbers[item]: int(rating) for item, rating in annotation.answers.items()}
-        ratings.setdefault((annotation.agent, annotation.first, annotation.last), {}).update(rated)
+        key = annotation.agent, annotation.first, annotation.last
+        ratings.setdefault(key, {}).update(rated_items(annotation))
     return [
         RatedSegment(
             run=run.run,
@@ -54,8 +68,7 @@ def rated_segments(
     ]
 
 
-def _annotation_request(turns: Sequence[Turn], name: str, part: int, numbers: Sequence[int]) -> AnnotationRequest:
-    items = [inventory_items()[number] for number in numbers]
+def _annotation_request(turns: Sequence[Turn], name: str, part: int, items: Sequence[str]) -> AnnotationRequest:
     return AnnotationRequest(
         instrument="inventory",
         agent=name,
@@ -63,5 +76,5 @@ def _annotation_request(turns: Sequence[Turn], name: str, part: int, numbers: Se
         last=turns[-1].turn,
         part=part,
         prompt=ask_inventory(turns, name, items),
-        fields=tuple(ReplyField(item, "integer", minimum=LOWEST, maximum=HIGHEST) for item in items),
+        fields=item_fields(items),
     )

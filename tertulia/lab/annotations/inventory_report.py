@@ -15,14 +15,13 @@ from tertulia.metrics.personality import (
     table_of_poles,
     tells_people_apart,
 )
+from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.state.annotation import Annotation
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.records import RunRecord
 from tertulia.state.store import Store
 from tertulia.state.text import number
 from tertulia.views.reading.rounds import read_characters
-
-_REHEARSAL = "rehearsal"
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class InventoryReport:
     @property
     def rehearsed(self) -> bool:
         """Whether a stand-in without weights spoke or answered, so that the figures mean nothing."""
-        return _REHEARSAL in self.models or any(run.rehearsed for run in self.runs)
+        return REHEARSAL in self.models or any(run.rehearsed for run in self.runs)
 
     @property
     def tells_people_apart(self) -> bool:

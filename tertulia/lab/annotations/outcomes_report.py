@@ -5,11 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tertulia.lab.annotations.outcomes import MEETING, RANGES, Dimension, JudgedOutcome
+from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.meeting import Start
 from tertulia.state.records import RunRecord, Turn
-
-_REHEARSAL = "rehearsal"
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class OutcomesReport:
     @property
     def rehearsed(self) -> bool:
         """Whether a stand-in without weights spoke or judged, so that the figures mean nothing."""
-        return self.judge == _REHEARSAL or any(of.run.rehearsed for of in self.runs)
+        return self.judge == REHEARSAL or any(of.run.rehearsed for of in self.runs)
 
     @property
     def notes(self) -> list[str]:
