@@ -176,20 +176,12 @@ def common_trials(settings: Mapping[str, Mapping[str, Mapping[int, T]]]) -> dict
 
 def case_mean(sample: Sample, bounds: tuple[float, float] = (-inf, inf)) -> CaseMean:
     """Return the mean of a figure over cases, with its interval, which ends at the bounds of the figure."""
-    values, sources = [figure.value for figure in sample.values()], [figure.source for figure in sample.values()]
-    value, error = _mean(values), mean_error(values, sources)
-    low, high = _bounds(value, error)
-    if low is not None and high is not None:
-        low, high = max(low, bounds[0]), min(high, bounds[1])
-    return CaseMean(
-        value=value,
-        ci_low=low,
-        ci_high=high,
-        method=_method(error),
-        cases=len(values),
-        trials=_trials([sample]),
-        sources=len(set(sources)) or 1,
-    )
+    by_case = {case: figure.value for case, figure in sample.items()}
+    found = _contrast(by_case, [figure.source for figure in sample.values()], (), _trials([sample]))
+    mean = CaseMean.model_validate(found.model_dump(include={*CaseMean.model_fields}))
+    if mean.ci_low is None or mean.ci_high is None:
+        return mean
+    return mean.model_copy(update={"ci_low": max(mean.ci_low, bounds[0]), "ci_high": min(mean.ci_high, bounds[1])})
 
 
 def paired_difference(higher: Sample, lower: Sample) -> Contrast:

@@ -1,4 +1,4 @@
-"""The figures of trials that need their cases: whether they are to the point, and whose words they are.
+"""The figures of trials that need an embedder: whether they are to the point, whose words they are, and of populations.
 
 All texts have their names masked: else a name would tell case and speaker, whatever is said.
 """
@@ -8,14 +8,17 @@ from functools import partial
 
 import numpy as np
 
+from tertulia.lab.population import OF_LINES
 from tertulia.lab.reports.measured_trials import KnownVectors, MeasuredTrial
 from tertulia.metrics.diversity import mean
+from tertulia.metrics.population import PopulationFigures, Vectors, attractor, figures_of_lines, thirds
 from tertulia.metrics.to_the_point import NEAREST, ToThePoint, texts_of_case, to_the_point
 from tertulia.nodes.meeting.address import without_names
 from tertulia.nodes.shared.known import known_to
 from tertulia.state.album import Population
 from tertulia.state.records import Case
 from tertulia.views.measuring.line_checks import checks_of
+from tertulia.views.measuring.population import lines_of
 
 #: By setting, case and number, the trials that all settings have.
 Trials = Mapping[str, Mapping[str, Mapping[int, MeasuredTrial]]]
@@ -144,3 +147,44 @@ def _why_no_prompt(trials: Trials) -> str | None:
 
 def _masked(trial: MeasuredTrial, at: int | None) -> list[str]:
     return [without_names(text, trial.names) for _, text in trial.lines(at)]
+
+
+class PopulationMeasures:
+    """Takes these figures of an experiment's trials; each is measured once."""
+
+    def __init__(self, trials: Trials, embedder: KnownVectors) -> None:
+        self._trials, self._embedder = trials, embedder
+        self._figures: dict[str, tuple[PopulationFigures, tuple[Vectors, Vectors] | None]] = {}
+        self._attracted: dict[str, dict[str, float]] = {}
+
+    def figure(self, name: str) -> Figure | None:
+        """Return how a figure is taken; `None` if it is none of these."""
+        if name == "attractor":
+            return self._attractor
+        return partial(self._of_conversation, name) if name in OF_LINES else None
+
+    def _of_conversation(self, name: str, trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
+        return None if at is not None else mean(getattr(self._measured(trial)[0], name) for trial in trials)
+
+    def _measured(self, trial: MeasuredTrial) -> tuple[PopulationFigures, tuple[Vectors, Vectors] | None]:
+        if trial.run.run not in self._figures:
+            lines, recited = lines_of(trial.conversation, self._embedder)
+            figures = figures_of_lines(lines, recited, trial.run.seed)
+            self._figures[trial.run.run] = figures, None if figures.reason else thirds(lines)
+        return self._figures[trial.run.run]
+
+    def _attractor(self, trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
+        if at is not None or not trials:
+            return None
+        of_setting = self._attracted_in(trials[0].setting)
+        return mean(of_setting.get(trial.run.run) for trial in trials)
+
+    def _attracted_in(self, setting: str) -> dict[str, float]:
+        if setting not in self._attracted:
+            each = [trial for of_case in self._trials[setting].values() for trial in of_case.values()]
+            ends = {trial.run.run: end for trial in each if (end := self._measured(trial)[1]) is not None}
+            cases = [trial.run.scenario for trial in each if trial.run.run in ends]
+            early, late = ([end[part] for end in ends.values()] for part in (0, 1))
+            values = attractor(early, late, cases) if len(ends) > 1 else []
+            self._attracted[setting] = dict(zip(ends, values, strict=False))
+        return self._attracted[setting]

@@ -18,9 +18,8 @@ from types import MappingProxyType
 from tertulia.lab.experiments.results import TrialRun
 from tertulia.lab.experiments.sources import source_of
 from tertulia.lab.population import OF_ANSWERS
-from tertulia.lab.reports.case_measures import CaseMeasures, Figure, Trials, why_not_measured
+from tertulia.lab.reports.case_measures import CaseMeasures, Figure, PopulationMeasures, Trials, why_not_measured
 from tertulia.lab.reports.measured_trials import KnownVectors, Making, MeasuredTrial
-from tertulia.lab.reports.population_measures import PopulationMeasures
 from tertulia.metrics.diversity import mean, mean_pairwise_cosine
 from tertulia.metrics.exclusiveness import mean_highest_cosine
 from tertulia.metrics.participation import AgentFigures
