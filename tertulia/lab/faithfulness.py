@@ -41,7 +41,7 @@ from tertulia.metrics.faithfulness import (
     top_units,
 )
 from tertulia.metrics.inference import CONFIDENCE
-from tertulia.metrics.statistics import CaseFigure, CaseMean, Contrast, Sample, case_mean, paired_difference
+from tertulia.metrics.statistics import CaseFigure, CaseMean, Contrast, case_mean, paired_difference
 from tertulia.models.served.chat_names import is_chat_name
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.state.errors import ModelError, NotFoundError, SettingError, UsageError, nearest_hint
@@ -145,13 +145,9 @@ class Faithfulness:
     layers: int
     notes: Sequence[str]
 
-    def sample(self, scorer: str, measure: str) -> Sample:
-        """Return a measure of a scorer by case: the mean over its lines."""
-        return _sample(self.lines, scorer, measure)
-
     def mean(self, scorer: str, measure: str) -> CaseMean:
-        """Return it over cases, with its interval over sources."""
-        return case_mean(self.sample(scorer, measure), (-1.0, 1.0) if measure == "lds" else (-np.inf, np.inf))
+        """Return a measure of a scorer over cases, each the mean over its lines, with its interval over sources."""
+        return case_mean(_sample(self.lines, scorer, measure), (-1.0, 1.0) if measure == "lds" else (-np.inf, np.inf))
 
 
 def read_scorers(given: Sequence[str] | None) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from functools import lru_cache, partial
 from itertools import chain
 from types import MappingProxyType
 
-from tertulia.lab.experiments.results import TrialRun
+from tertulia.lab.experiments.results import TrialRun, first_turn_of
 from tertulia.lab.experiments.sources import source_of
 from tertulia.lab.population import OF_ANSWERS
 from tertulia.lab.reports.case_measures import CaseMeasures, Figure, PopulationMeasures, Trials, why_not_measured
@@ -27,7 +27,9 @@ from tertulia.metrics.repetition import equals_earlier, repeated_lines
 from tertulia.metrics.statistics import CaseFigure, Sample, common_trials, jackknifed, sample_of
 from tertulia.metrics.variety import expected_distinct, vendi_score
 from tertulia.state.language_model import Embedder
+from tertulia.state.records import RunRecord
 from tertulia.state.store import Store
+from tertulia.views.measuring.dialogues import spoken_in
 
 #: A trial of setting A and the same of setting B.
 _Pair = tuple[MeasuredTrial, MeasuredTrial]
@@ -203,6 +205,18 @@ class Measuring:
         n = int(metric[-1])
         known, found = ({gram for trial in side for gram in trial.spoken().grams[n]} for side in (a, b))
         return len(found - known) / len(found) if known and found else None
+
+
+def figures_of_run(
+    store: Store, run: RunRecord, case: str, metrics: Iterable[str], embedder: Embedder | None = None
+) -> dict[str, float]:
+    """Return metrics of a run by itself: of a case `run:ID@TURN`, of the turns from there on.
+
+    A metric that needs several dialogues, an embedder that is not given, or has nothing to measure is missing.
+    """
+    trial = TrialRun(case, "", 1, run, spoken_in(store, run, first_turn_of(case)))
+    figures = Measuring(store, [trial], embedder).figures(metrics).get("", {})
+    return {metric: float(next(iter(sample.values())).value) for metric, sample in figures.items()}
 
 
 def _by_group(pairs: Mapping[int, _Pair], groups: int | None) -> list[set[str]]:

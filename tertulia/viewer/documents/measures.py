@@ -17,7 +17,7 @@ from tertulia.viewer.documents.experiment_progress import finished_runs, read_pr
 
 if TYPE_CHECKING:
     from tertulia.lab.reports.measures import Measuring
-    from tertulia.metrics.statistics import CaseMean, Contrast, Sample
+    from tertulia.metrics.statistics import Sample
 
 #: The measures of the page, in its order: of lines, of how they came about, and of meetings.
 OFFERED = (
@@ -222,25 +222,13 @@ def _figures(setting: str, metric: str, found: _Measured, control: _Measured | N
 def _figures_of(setting: str, metric: str, found: _Measured) -> Document:
     """Return a measure in a setting: its mean over cases, that of each case, and the difference to the baseline."""
     from tertulia.lab.reports.papers import metric_named
+    from tertulia.lab.reports.report_document import difference_document, mean_document
     from tertulia.metrics.statistics import case_mean, paired_difference
 
     sample, baseline = found.figures.get(setting, {}), found.figures.get(found.baseline, {})
     difference = paired_difference(sample, baseline) if sample and baseline and setting != found.baseline else None
     return {
-        **_mean(case_mean(sample, metric_named(metric).bounds)),
+        **mean_document(case_mean(sample, metric_named(metric).bounds)),
         "by_case": [sample[case].value if case in sample else None for case in found.cases],
-        "difference": None if difference is None else _difference(difference),
+        "difference": None if difference is None else difference_document(difference),
     }
-
-
-def _mean(found: "CaseMean") -> Document:
-    return {
-        "value": found.value,
-        "interval": None if found.ci_low is None else [found.ci_low, found.ci_high],
-        "cases": found.cases,
-        "dialogues": found.trials,
-    }
-
-
-def _difference(found: "Contrast") -> Document:
-    return {**_mean(found), "effect_size": found.effect_size, "above": found.above, "p": found.p}
