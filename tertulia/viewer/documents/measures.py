@@ -222,13 +222,12 @@ def _figures(setting: str, metric: str, found: _Measured, control: _Measured | N
 def _figures_of(setting: str, metric: str, found: _Measured) -> Document:
     """Return a measure in a setting: its mean over cases, that of each case, and the difference to the baseline."""
     from tertulia.lab.reports.papers import metric_named
-    from tertulia.lab.reports.report_document import difference_document, mean_document
     from tertulia.metrics.statistics import case_mean, paired_difference
 
     sample, baseline = found.figures.get(setting, {}), found.figures.get(found.baseline, {})
     difference = paired_difference(sample, baseline) if sample and baseline and setting != found.baseline else None
     return {
-        **mean_document(case_mean(sample, metric_named(metric).bounds)),
+        **case_mean(sample, metric_named(metric).bounds).document(),
         "by_case": [sample[case].value if case in sample else None for case in found.cases],
-        "difference": None if difference is None else difference_document(difference),
+        "difference": None if difference is None else difference.document(),
     }
