@@ -110,12 +110,10 @@ class _Figures(Records[Item]):
         return Records(item.row() for item in self).frame()
 
     def __repr__(self) -> str:
-        """Return a line per metric and setting."""
         note = f"\n{REHEARSED}" if self.is_rehearsed else ""
         return f"{self._table().text()}{note}"
 
     def _repr_html_(self) -> str:
-        """Return the figures as notebooks show them."""
         note = f"<p>{escape(REHEARSED)}</p>" if self.is_rehearsed else ""
         return f"{self._table().html()}{note}"
 
@@ -187,7 +185,7 @@ def figures_of_runs(
     with handle.opened() as store:
         model = None
         for run, case in runs:
-            model = model or _LazyEmbedder(_embedder_name(embedder, run.rehearsed))
+            model = model or _LazyEmbedder(embedder or (REHEARSAL if run.rehearsed else EMBEDDER))
             values = figures_of_run(store, run, case, metrics, model)
             found.append({metric: values.get(metric) for metric in metrics})
     return found
@@ -220,11 +218,8 @@ def _findings(
 
 
 def _measure(findings: Findings, metric: str, setting: str) -> Measure:
-    return Measure(metric, setting, *_mean(findings.mean(setting, metric)), _by_case(findings, metric, setting))
-
-
-def _by_case(findings: Findings, metric: str, setting: str) -> dict[str, float]:
-    return {case: figure.value for case, figure in findings.figures.get(setting, {}).get(metric, {}).items()}
+    by_case = {case: figure.value for case, figure in findings.figures.get(setting, {}).get(metric, {}).items()}
+    return Measure(metric, setting, *_mean(findings.mean(setting, metric)), by_case)
 
 
 def _difference(findings: Findings, metric: str, setting: str) -> Difference | None:
@@ -246,10 +241,6 @@ def _difference(findings: Findings, metric: str, setting: str) -> Difference | N
 
 def _mean(found: CaseMean) -> tuple[float | None, float | None, float | None, int, int | None]:
     return found.value, found.ci_low, found.ci_high, found.cases, found.trials
-
-
-def _embedder_name(embedder: str | None, is_rehearsed: bool) -> str:
-    return embedder or (REHEARSAL if is_rehearsed else EMBEDDER)
 
 
 class _LazyEmbedder:
