@@ -42,13 +42,13 @@ class Annotation(Record):
 
     instrument: Instrument
     model: str
-    agent: str
+    agent: str = ""
     first: int = Field(ge=1)
     last: int
-    part: int = Field(ge=0)
+    part: int = Field(0, ge=0)
     prompt: str
     answers: dict[str, int | str]
     probabilities: dict[str, float] = Field(default_factory=dict)
-    prompt_tokens: int
-    reply_tokens: int
-    seconds: float
+    prompt_tokens: int = 0
+    reply_tokens: int = 0
+    seconds: float = 0.0

@@ -63,7 +63,7 @@ IMPORTS = (
     *(f"tertulia.lab.experiments.{name}" for name in ("running", "results", "setpoint", "listing")),
     *(f"tertulia.lab.{name}" for name in ("albums.album_comparison", "stability", "reports.report")),
     *(f"tertulia.lab.{name}" for name in ("reports.report_making", "annotations.behaviour_report")),
-    *("tertulia.lab.annotations.outcomes_report", "tertulia.viewer.documents.by_path", "tertulia.viewer.server"),
+    *("tertulia.lab.annotations.outcomes", "tertulia.viewer.documents.by_path", "tertulia.viewer.server"),
     "benchmarks.campaigns.damage",
 )
 

@@ -11,8 +11,8 @@ from tertulia.api.arguments import check_argument
 from tertulia.api.store_handle import StoreHandle
 from tertulia.api.tables import Records, Shown
 from tertulia.lab.experiments.experiment import Experiment
-from tertulia.lab.experiments.results import TrialRun, first_turn_of, read_results
-from tertulia.lab.reports.measures import Measuring
+from tertulia.lab.experiments.results import read_results
+from tertulia.lab.reports.measures import figures_of_run
 from tertulia.lab.reports.papers import metrics_by_name
 from tertulia.lab.reports.provenance import Provenance
 from tertulia.lab.reports.report import METRICS, Findings, report_of_experiment
@@ -24,7 +24,6 @@ from tertulia.state.errors import SettingError, UsageError, nearest_hint
 from tertulia.state.language_model import Embedder
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord
-from tertulia.views.measuring.dialogues import spoken_in
 
 #: The note on figures of a rehearsal.
 REHEARSED = "a stand-in without weights spoke: the figures show that everything works, and mean nothing"
@@ -187,9 +186,7 @@ def figures_of_runs(
         model = None
         for run, case in runs:
             model = model or _LazyEmbedder(embedder or (REHEARSAL if run.rehearsed else EMBEDDER))
-            spoken = spoken_in(store, run, first_turn_of(case))
-            figures = Measuring(store, [TrialRun(case, "", 1, run, spoken)], model).figures(metrics).get("", {})
-            values = {metric: next(iter(sample.values())).value for metric, sample in figures.items()}
+            values = figures_of_run(store, run, case, metrics, model)
             found.append({metric: values.get(metric) for metric in metrics})
     return found
 

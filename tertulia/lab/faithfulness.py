@@ -15,7 +15,6 @@ Not known here: whether a line depended on units together that it does not depen
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from tertulia.lab.annotations.ablations import (
 )
 from tertulia.lab.experiments.results import read_results
 from tertulia.lab.experiments.sources import source_of
-from tertulia.lab.reports.verdicts import Outcome
+from tertulia.lab.reports.verdicts import Outcome, adjusted_in_families
 from tertulia.metrics.faithfulness import (
     Ablations,
     Floats,
@@ -41,8 +40,8 @@ from tertulia.metrics.faithfulness import (
     surrogate_lds,
     top_units,
 )
-from tertulia.metrics.inference import CONFIDENCE, holm
-from tertulia.metrics.statistics import CaseFigure, CaseMean, Contrast, Sample, case_mean, paired_difference
+from tertulia.metrics.inference import CONFIDENCE
+from tertulia.metrics.statistics import CaseFigure, CaseMean, Contrast, case_mean, paired_difference
 from tertulia.models.served.chat_names import is_chat_name
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.state.errors import ModelError, NotFoundError, SettingError, UsageError, nearest_hint
@@ -146,13 +145,9 @@ class Faithfulness:
     layers: int
     notes: Sequence[str]
 
-    def sample(self, scorer: str, measure: str) -> Sample:
-        """Return a measure of a scorer by case: the mean over its lines."""
-        return _sample(self.lines, scorer, measure)
-
     def mean(self, scorer: str, measure: str) -> CaseMean:
-        """Return it over cases, with its interval over sources."""
-        return case_mean(self.sample(scorer, measure), (-1.0, 1.0) if measure == "lds" else (-np.inf, np.inf))
+        """Return a measure of a scorer over cases, each the mean over its lines, with its interval over sources."""
+        return case_mean(_sample(self.lines, scorer, measure), (-1.0, 1.0) if measure == "lds" else (-np.inf, np.inf))
 
 
 def read_scorers(given: Sequence[str] | None) -> tuple[str, ...]:
@@ -311,7 +306,7 @@ def _scores(figures: AblationFigures, line: AblatedLine, scorer: str) -> list[fl
     if scorer in MEASURED_SCORERS:
         return figures.scores(line, scorer)
     if scorer == "attention_per_token":
-        pairs = zip(figures.scores(line, "attention"), figures.tokens(line), strict=True)
+        pairs = zip(figures.scores(line, "attention"), figures.scores(line, "length"), strict=True)
         return [score / max(1.0, tokens) for score, tokens in pairs]
     full = figures.values(line, [line.full])[line.full]
     without = [line.without(place) for place in range(len(line.units))]
@@ -369,17 +364,15 @@ def _comparisons(lines: Sequence[LineFigures], scorers: Sequence[str], measures:
     pairs = [
         (scorer, baseline) for scorer in scorers for baseline in BASELINES if scorer != "random" and scorer != baseline
     ]
-    found: list[Comparison] = []
-    for family in (["lds"], [measure for measure in measures if measure != "lds"]):
-        asked = [(measure, *pair) for measure in family for pair in pairs]
-        sample = partial(_sample, lines)
-        tests = [
-            paired_difference(sample(scorer, measure), sample(baseline, measure)) for measure, scorer, baseline in asked
-        ]
-        within = [test.p_below(MEASURES[measure]) for test, (measure, *_) in zip(tests, asked, strict=True)]
-        adjusted, bounded = _adjusted([test.p for test in tests]), _adjusted(within)
-        found += map(_comparison, asked, tests, adjusted, bounded)
-    return found
+    asked = [(measure, *pair) for measure in measures for pair in pairs]
+    is_primary = [measure == "lds" for measure, *_ in asked]
+    tests = [
+        paired_difference(_sample(lines, scorer, measure), _sample(lines, baseline, measure))
+        for measure, scorer, baseline in asked
+    ]
+    within = [test.p_below(MEASURES[measure]) for test, (measure, *_) in zip(tests, asked, strict=True)]
+    adjusted = adjusted_in_families([test.p for test in tests], is_primary)
+    return [*map(_comparison, asked, tests, adjusted, adjusted_in_families(within, is_primary))]
 
 
 def _comparison(
@@ -395,12 +388,6 @@ def _comparison(
         outcome = "bounded"
     bound = found.upper_bound() if outcome == "bounded" else None
     return Comparison(*asked, found, outcome, found.p, adjusted, bound)
-
-
-def _adjusted(p_values: Sequence[float | None]) -> list[float | None]:
-    known = [p for p in p_values if p is not None]
-    adjusted = iter(holm(known))
-    return [None if p is None else next(adjusted) for p in p_values]
 
 
 def lines_phrase(found: Faithfulness) -> str:

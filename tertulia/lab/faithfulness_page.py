@@ -2,9 +2,20 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import product
 from typing import Any
 
-from tertulia.lab.faithfulness import BASELINES, MEASURES, SCORERS, TOPS, Comparison, Faithfulness, lines_phrase
+from tertulia.lab.faithfulness import (
+    BASELINES,
+    MEASURES,
+    SCORERS,
+    TOPS,
+    Comparison,
+    Faithfulness,
+    LineFigures,
+    lines_phrase,
+)
 from tertulia.lab.pages.page import (
     Block,
     Cell,
@@ -19,6 +30,8 @@ from tertulia.lab.pages.page import (
     Section,
     Series,
     Table,
+    Taken,
+    table_of,
 )
 from tertulia.lab.reports.provenance import hardware, versions_phrase
 from tertulia.lab.reports.report_tables import interval_of
@@ -143,55 +156,39 @@ def figures_table(found: Faithfulness) -> Table:
     return Table("figures", "What scores tell, by scorer", columns, rows)
 
 
+_COMPARISONS: Sequence[Taken[Comparison]] = (
+    (Column("measure", "measure"), lambda of: _TITLES[of.measure]),
+    (Column("claim", "what should hold"), lambda of: f"{of.scorer} > {of.baseline}"),
+    (Column("difference", "difference", "difference"), lambda of: of.found.value),
+    (Column("interval", "95 % interval", "interval"), lambda of: interval_of(of.found)),
+    (Column("p", "p", "number", 4), lambda of: of.p),
+    (Column("p_adjusted", "p (Holm)", "number", 4), lambda of: of.p_adjusted),
+    (Column("verdict", "verdict"), lambda of: _verdict(of)),
+)
+
+
 def comparisons_table(found: Faithfulness) -> Table:
     """Return a row per comparison, those of LDS first."""
-    columns = [
-        Column("measure", "measure"),
-        Column("claim", "what should hold"),
-        Column("difference", "difference", "difference"),
-        Column("interval", "95 % interval", "interval"),
-        Column("p", "p", "number", 4),
-        Column("p_adjusted", "p (Holm)", "number", 4),
-        Column("verdict", "verdict"),
-    ]
-    rows: list[list[Cell]] = [
-        [
-            _TITLES[each.measure],
-            f"{each.scorer} > {each.baseline}",
-            each.found.value,
-            interval_of(each.found),
-            each.p,
-            each.p_adjusted,
-            _verdict(each),
-        ]
-        for each in found.comparisons
-    ]
-    return Table("comparisons", "Against length, and against chance", columns, rows)
+    return table_of("comparisons", "Against length, and against chance", _COMPARISONS, found.comparisons)
 
 
 def _lines_table(found: Faithfulness) -> Table:
-    columns = [
-        Column("run", "run"),
-        Column("turn", "turn", "count"),
-        Column("case", "case"),
-        Column("source", "source"),
+    columns: list[Taken[tuple[LineFigures, str]]] = [
+        (Column("run", "run"), lambda of: of[0].line.key[0]),
+        (Column("turn", "turn", "count"), lambda of: of[0].line.key[1]),
+        (Column("case", "case"), lambda of: of[0].line.case),
+        (Column("source", "source"), lambda of: of[0].source),
+        (Column("units", "units", "count"), lambda of: len(of[0].line.units)),
+        (Column("log_probability", "with all units", "number"), lambda of: of[0].full),
+        (Column("scorer", "scorer"), lambda of: of[1]),
     ]
-    columns += [Column("units", "units", "count"), Column("log_probability", "with all units", "number")]
-    columns += [Column("scorer", "scorer"), *(Column(name, _TITLES[name], "number") for name in found.measures)]
-    rows: list[list[Cell]] = [
-        [
-            *each.line.key,
-            each.line.case,
-            each.source,
-            len(each.line.units),
-            each.full,
-            scorer,
-            *(each.by_scorer[scorer][measure] for measure in found.measures),
-        ]
-        for each in found.lines
-        for scorer in found.scorers
-    ]
-    return Table("lines", "By line", columns, rows, on_page=False)
+    columns += [(Column(name, _TITLES[name], "number"), partial(_measured, name)) for name in found.measures]
+    return table_of("lines", "By line", columns, product(found.lines, found.scorers), on_page=False)
+
+
+def _measured(name: str, of: tuple[LineFigures, str]) -> float | None:
+    line, scorer = of
+    return line.by_scorer[scorer][name]
 
 
 def _bars(found: Faithfulness) -> Figure:

@@ -1,10 +1,11 @@
-"""The findings of `tertulia lab report population` as a page with tables and plots, and as JSON."""
+"""The findings of `tertulia lab report population` as a page with tables and a plot, and as JSON."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
+from operator import attrgetter
 
 from tertulia.lab.pages.page import (
     Block,
-    Cell,
     Column,
     Figure,
     Items,
@@ -15,19 +16,13 @@ from tertulia.lab.pages.page import (
     Section,
     Series,
     Table,
+    Taken,
+    table_of,
 )
-from tertulia.lab.population import (
-    COMPARED,
-    OF_ANSWERS,
-    OF_LINES,
-    Difference,
-    MeasuredConversation,
-    PopulationReport,
-)
+from tertulia.lab.population import OF_ANSWERS, OF_LINES, MeasuredConversation, PopulationReport
 from tertulia.lab.reports.papers import metric_named
 from tertulia.lab.reports.report_tables import interval_of
-from tertulia.metrics.inference import CONFIDENCE
-from tertulia.metrics.statistics import CaseMean, excludes_zero
+from tertulia.metrics.statistics import CaseMean
 from tertulia.state.documents import SCHEMA_VERSION, Document
 
 NAME = "population"
@@ -36,7 +31,10 @@ NAME = "population"
 _DRAWN = 8
 
 #: The place of a conversation.
-_PLACE = (Column("conversation", "conversation"), Column("case", "case"), Column("setting", "setting"))
+_PLACE: Sequence[Taken[MeasuredConversation]] = (
+    (Column("conversation", "conversation"), attrgetter("conversation.name")),
+    (Column("case", "case"), attrgetter("conversation.case")),
+)
 
 #: Figures of a conversation that compare its halves, or its ends with others'.
 _CHANGES = ("spread_early", "spread_late", "attribution_change", "attractor")
@@ -46,23 +44,15 @@ _TESTED = ("apart", "pull", "towards", "attribution", "coverage")
 
 
 def population_page(report: PopulationReport) -> Page:
-    """Return the page: conversations, means, differences, plots, and the limits of each figure."""
-    shown = [metric for metric in (*OF_LINES, *OF_ANSWERS) if any(metric in of for of in report.means.values())]
+    """Return the page: conversations, means, and the limits of each figure."""
+    shown = [metric for metric in (*OF_LINES, *OF_ANSWERS) if metric in report.means]
     of_each: list[Block] = [_conversations(report.measured), _halves(report.measured), _moments(report.measured)]
     sections = [Section("Conversations", of_each)]
     if len(report.measured) > 1:
-        sections.append(Section("Means", [_means(report, shown), *_bars(report)]))
-    if report.differences:
-        heading = f"Against {report.gathered.baseline}"
-        sections.append(Section(heading, [_differences(report.differences)]))
+        sections.append(Section("Means", [_means(report, shown)]))
     meanings = [(metric_named(metric).title, metric_named(metric).meaning) for metric in shown]
     sections.append(Section("What the figures are, and what they can't tell", [Items(meanings)]))
-    return Page(NAME, _title(report), list(_head(report)), sections)
-
-
-def _title(report: PopulationReport) -> str:
-    of = f": experiment {report.gathered.experiment}" if report.gathered.experiment else ""
-    return f"Do people become one another?{of}"
+    return Page(NAME, "Do people become one another?", list(_head(report)), sections)
 
 
 def _head(report: PopulationReport) -> Iterator[Block]:
@@ -79,86 +69,43 @@ def _head(report: PopulationReport) -> Iterator[Block]:
 
 
 def _conversations(measured: Sequence[MeasuredConversation]) -> Table:
-    columns = [
+    columns: list[Taken[MeasuredConversation]] = [
         *_PLACE,
-        Column("people", "people", "count"),
-        Column("lines", "lines", "count"),
-        Column("recited", "recited", "number", 2),
-        Column("told_apart", "told apart"),
-        *(column for name in _TESTED for column in (Column(name, name, "number"), Column(f"{name}_p", "p", "number"))),
-        Column("chance", "attribution by chance", "number"),
+        (Column("people", "people", "count"), attrgetter("figures.people")),
+        (Column("lines", "lines", "count"), attrgetter("figures.lines")),
+        (Column("recited", "recited", "number", 2), attrgetter("figures.recited")),
+        (Column("told_apart", "told apart"), lambda of: "yes" if of.told_apart else "no"),
     ]
-    return Table("conversations", "Figures of each conversation", columns, [*map(_conversation_row, measured)])
-
-
-def _conversation_row(of: MeasuredConversation) -> Sequence[Cell]:
-    figures, told_apart = of.figures, "yes" if of.told_apart else "no"
-    tested = (getattr(figures, field) for name in _TESTED for field in (name, f"{name}_p"))
-    return [*_place(of), figures.people, figures.lines, figures.recited, told_apart, *tested, figures.chance]
+    for name in _TESTED:
+        columns.append((Column(name, name, "number"), attrgetter(f"figures.{name}")))
+        columns.append((Column(f"{name}_p", "p", "number"), attrgetter(f"figures.{name}_p")))
+    columns.append((Column("chance", "attribution by chance", "number"), attrgetter("figures.chance")))
+    return table_of("conversations", "Figures of each conversation", columns, measured)
 
 
 def _halves(measured: Sequence[MeasuredConversation]) -> Table:
-    columns = [*_PLACE, *(Column(name, metric_named(name).title, "number") for name in _CHANGES)]
-    rows = [[*_place(of), *(of.values[name] for name in _CHANGES)] for of in measured]
-    return Table("halves", "Beginnings and ends", columns, rows)
+    columns = [*_PLACE]
+    columns += [(Column(name, metric_named(name).title, "number"), partial(_value, name)) for name in _CHANGES]
+    return table_of("halves", "Beginnings and ends", columns, measured)
 
 
-def _place(of: MeasuredConversation) -> tuple[str, str, str]:
-    return of.placed.conversation.name, of.placed.conversation.case, of.placed.setting or "–"
+def _value(name: str, of: MeasuredConversation) -> float | None:
+    return of.values[name]
+
+
+_MEANS: Sequence[Taken[tuple[str, CaseMean]]] = (
+    (Column("figure", "figure"), lambda of: metric_named(of[0]).title),
+    (Column("mean", "mean", "number"), lambda of: of[1].value),
+    (Column("interval", "95 %", "interval"), lambda of: interval_of(of[1])),
+    (Column("cases", "conversations", "count"), lambda of: of[1].cases),
+)
 
 
 def _means(report: PopulationReport, shown: Sequence[str]) -> Table:
-    columns = (
-        Column("figure", "figure"),
-        Column("setting", "setting"),
-        Column("mean", "mean", "number"),
-        Column("interval", "95 %", "interval"),
-        Column("cases", "cases", "count"),
-        Column("trials", "conversations", "count"),
-    )
-    rows = [
-        (metric_named(metric).title, setting or "–", found.value, interval_of(found), found.cases, found.trials)
-        for metric in shown
-        for setting, of in report.means.items()
-        if (found := of.get(metric)) is not None
-    ]
-    return Table("means", "Means over cases", columns, rows, is_grouped=True)
+    return table_of("means", "Means", _MEANS, [(metric, report.means[metric]) for metric in shown])
 
 
-def _differences(differences: Sequence[Difference]) -> Table:
-    columns = (
-        Column("figure", "figure"),
-        Column("setting", "setting"),
-        Column("difference", "difference", "difference"),
-        Column("interval", "95 %", "interval"),
-        Column("p", "p", "number"),
-        Column("p_adjusted", "p, of the family", "number"),
-        Column("decided", "decided"),
-        Column("cases", "cases", "count"),
-    )
-    rows = [
-        (
-            metric_named(of.metric).title,
-            of.setting,
-            of.found.value,
-            interval_of(of.found),
-            of.found.p,
-            of.p_adjusted,
-            "yes" if _is_decided(of) else "no",
-            of.found.cases,
-        )
-        for metric in COMPARED
-        for of in differences
-        if of.metric == metric
-    ]
-    return Table("differences", "Paired differences; p is Holm's over all of them", columns, rows, is_grouped=True)
-
-
-def _is_decided(of: Difference) -> bool:
-    return of.p_adjusted is not None and of.p_adjusted <= 1 - CONFIDENCE and excludes_zero(of.found)
-
-
-# --- plots ----------------------------------------------------------------------------------------------------------
+# --- a plot ---------------------------------------------------------------------------------------------------------
 
 
 def _moments(measured: Sequence[MeasuredConversation]) -> Figure:
@@ -171,7 +118,7 @@ def _moments(measured: Sequence[MeasuredConversation]) -> Figure:
             "cosine distance",
             [
                 Series(
-                    of.placed.conversation.name,
+                    of.conversation.name,
                     [Point(at, getattr(moment, field)) for at, moment in enumerate(of.figures.moments, 1)],
                 )
                 for of in drawn
@@ -184,78 +131,29 @@ def _moments(measured: Sequence[MeasuredConversation]) -> Figure:
     return Figure("moments", title, panels, columns=2)
 
 
-def _bars(report: PopulationReport) -> list[Figure]:
-    means = {setting: of for setting, of in report.means.items() if of}
-    if not means:
-        return []
-    panels = [
-        Panel(
-            metric_named(metric).title,
-            "",
-            "",
-            [
-                Series(
-                    metric_named(metric).title,
-                    [_point(setting, of.get(metric)) for setting, of in means.items()],
-                    style=0,
-                )
-            ],
-            kind="bars",
-        )
-        for metric in COMPARED
-        if any(metric in of for of in means.values())
-    ]
-    return [Figure("settings", "Means with 95 % intervals, by setting", panels)]
-
-
-def _point(setting: str, found: CaseMean | None) -> Point:
-    if found is None:
-        return Point(setting or "all", None)
-    return Point(setting or "all", found.value, found.ci_low, found.ci_high)
-
-
 # --- JSON -----------------------------------------------------------------------------------------------------------
 
 
 def population_document(report: PopulationReport) -> Document:
     """Return the figures as JSON; unknown figures are null."""
-    names = dict.fromkeys(metric for of in report.means.values() for metric in of)
     return {
         "schema_version": SCHEMA_VERSION,
-        "experiment": report.gathered.experiment or None,
-        "baseline": report.gathered.baseline or None,
+        "experiment": ", ".join(of.conversation.name for of in report.measured),
         "embedder": report.embedder,
         "rehearsed": report.rehearsed,
         "notes": list(report.notes),
         "conversations": [*map(_conversation_document, report.measured)],
-        "means": {setting: _means_document(of) for setting, of in report.means.items()},
-        "differences": [
-            {
-                "setting": of.setting,
-                "figure": of.metric,
-                **of.found.model_dump(include={"value", "ci_low", "ci_high", "p", "cases", "trials", "effect_size"}),
-                "p_adjusted": of.p_adjusted,
-                "decided": _is_decided(of),
-            }
-            for of in report.differences
-        ],
-        "meanings": {metric: metric_named(metric).meaning for metric in names},
+        "means": {metric: found.model_dump() for metric, found in report.means.items()},
+        "meanings": {metric: metric_named(metric).meaning for metric in report.means},
     }
 
 
 def _conversation_document(of: MeasuredConversation) -> Document:
-    conversation = of.placed.conversation
     return {
-        "conversation": conversation.name,
-        "case": conversation.case,
-        "setting": of.placed.setting or None,
-        "trial": of.placed.trial,
-        "rehearsed": conversation.rehearsed,
+        "conversation": of.conversation.name,
+        "case": of.conversation.case,
+        "rehearsed": of.conversation.rehearsed,
         "told_apart": of.told_apart,
         **of.figures.model_dump(),
         **of.values,
     }
-
-
-def _means_document(means: Mapping[str, CaseMean]) -> Document:
-    return {metric: found.model_dump() for metric, found in means.items()}

@@ -132,10 +132,8 @@ async def _scored(
             Annotation(
                 instrument="post_removal",
                 model=name,
-                agent="",
                 first=turn,
                 last=turn,
-                part=0,
                 prompt=prompts[turn],
                 answers={_ANSWER: found[turn].model_dump_json()},
                 prompt_tokens=before.read + after.read,

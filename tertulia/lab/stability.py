@@ -14,13 +14,13 @@ from typing import Any, get_args
 
 import numpy as np
 
+from tertulia.metrics.curves import spearman
 from tertulia.nodes.scorers.attention import scoring_request
 from tertulia.nodes.utterance import prune
 from tertulia.runs.access.engines import ModelAccess, reopen_engines
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import NotFoundError, SettingError
 from tertulia.state.language_model import NO_ATTENTION, LanguageModel
-from tertulia.state.optional import SCIPY, importing
 from tertulia.state.parameters import Parameters, Walk
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Prompt, RunRecord
@@ -168,13 +168,11 @@ def stability_of(samples: Sequence[tuple[Prompt, Sequence[Scores]]], responses: 
 
 def _correlation(prompt: Prompt, drawn: Sequence[Scores]) -> float | None:
     """Return the mean ρ over pairs of draws; `None` if all scores of a draw are alike: there are no ranks then."""
-    with importing(*SCIPY):
-        from scipy.stats import spearmanr
     ids = [unit.id for unit in prompt.units if unit.removable]
-    scores = [[draw[id] for id in ids] for draw in drawn]
-    if any(len(set(values)) < 2 for values in scores):
-        return None
-    return mean(float(spearmanr(first, second).statistic) for first, second in combinations(scores, 2))
+    scores = [np.array([draw[id] for id in ids]) for draw in drawn]
+    found = [spearman(first, second) for first, second in combinations(scores, 2)]
+    known = [rho for rho in found if rho is not None]
+    return mean(known) if len(known) == len(found) else None
 
 
 def _of_walk(samples: Sequence[tuple[Prompt, Sequence[Scores]]], walk: Walk, factor: float) -> WalkStability:

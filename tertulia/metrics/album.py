@@ -13,10 +13,11 @@ Source: Fig. 13 to 15 of the pairwise album chat; Efron and Stein 1981 (jackknif
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf, sqrt
+from operator import attrgetter, methodcaller
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,7 +172,6 @@ def figures_of(
         sizes: How many n-grams dist-N at equal length is for (`sample_sizes`).
         before: Earlier exchanges, which count as earlier questions and choices.
     """
-    again = _repetitions(before, exchanges)
     figures: dict[str, dict[str, Measured]] = {}
     for call in CALLS:
         spoken = [(exchange.speaker(call), exchange) for exchange in exchanges]
@@ -186,10 +186,20 @@ def figures_of(
         found["without_sense"] = _mean(
             (agent, bool(exchange.faults[call])) for agent, exchange in spoken if exchange.faults is not None
         )
-        found["repeated_lines"] = _mean(_repeated(before, exchanges, call))
+        found["repeated_lines"] = _mean(
+            _again(before, exchanges, methodcaller("speaker", call), partial(_folded_text, call))
+        )
         found["names_partner"] = _mean((agent, exchange.names_partner(call)) for agent, exchange in spoken)
-        figures[call] = found | {name: _mean(values) for name, values in again.get(call, {}).items()}
+        figures[call] = found
     chosen = [(exchange.asker, exchange.picture) for exchange in exchanges if exchange.found == "named"]
+    asker = attrgetter("asker")
+    figures["question"]["asked_before"] = figures["question"]["repeated_lines"]
+    figures["question"]["asked_before_by_asker"] = _mean(
+        _again(before, exchanges, asker, lambda of: (of.asker, folded(of.question)))
+    )
+    figures["plan"]["chosen_before"] = _mean(
+        _again(before, exchanges, asker, lambda of: (of.asker, of.picture) if of.found == "named" else None)
+    )
     figures["plan"]["names_picture"] = _mean((exchange.asker, exchange.found == "named") for exchange in exchanges)
     figures["plan"]["most_chosen"] = _counted(chosen, lambda counts: max(counts.values()) / counts.total())
     figures["plan"]["distinct_pictures"] = _counted(chosen, len)
@@ -320,40 +330,19 @@ def _by_agent(things: Iterable[tuple[str, Hashable]]) -> dict[str, Counter[Hasha
     return counts
 
 
-def _repeated(
-    before: Sequence[AlbumExchange], exchanges: Sequence[AlbumExchange], call: str
-) -> Iterable[tuple[str, float]]:
-    """Yield of each exchange the writer of the text of a call, and whether it equals an earlier one of that call."""
-    seen = {folded(exchange.text(call)) for exchange in before}
+def _folded_text(call: str, exchange: AlbumExchange) -> str:
+    return folded(exchange.text(call))
+
+
+def _again(
+    before: Iterable[AlbumExchange],
+    exchanges: Iterable[AlbumExchange],
+    speaker: Callable[[AlbumExchange], str],
+    key: Callable[[AlbumExchange], Hashable],
+) -> Iterator[tuple[str, float]]:
+    """Yield of each exchange its speaker, and whether an earlier one has its key; none of an exchange without a key."""
+    seen = {*map(key, before)}
     for exchange in exchanges:
-        text = folded(exchange.text(call))
-        yield exchange.speaker(call), float(text in seen)
-        seen.add(text)
-
-
-def _repetitions(
-    before: Sequence[AlbumExchange], exchanges: Sequence[AlbumExchange]
-) -> dict[str, dict[str, list[tuple[str, float]]]]:
-    """Return by call and figure, for every exchange, whether it repeats an earlier one, with its asker.
-
-    A picture that no plan named was not chosen.
-    """
-    found: dict[str, list[tuple[str, float]]] = {name: [] for name in ("asked", "asked_by_asker", "chosen")}
-    seen: set[tuple[str, str | None, str]] = set()
-    for number, exchange in enumerate([*before, *exchanges]):
-        question = folded(exchange.question)
-        keys: dict[str, tuple[str, str | None, str]] = {
-            "asked": ("question", None, question),
-            "asked_by_asker": ("question", exchange.asker, question),
-            "chosen": ("picture", exchange.asker, exchange.picture),
-        }
-        if exchange.found != "named":
-            del keys["chosen"]
-        for name, key in keys.items():
-            if number >= len(before):
-                found[name].append((exchange.asker, float(key in seen)))
-            seen.add(key)
-    return {
-        "plan": {"chosen_before": found["chosen"]},
-        "question": {"asked_before": found["asked"], "asked_before_by_asker": found["asked_by_asker"]},
-    }
+        if (found := key(exchange)) is not None:
+            yield speaker(exchange), float(found in seen)
+            seen.add(found)

@@ -7,34 +7,23 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from tertulia.metrics.inference import CONFIDENCE, ROUNDING
-from tertulia.metrics.statistics import CaseMean, Contrast, Sample, contrast, statistic
+from tertulia.metrics.statistics import Contrast, Sample, contrast, statistic
 from tertulia.state.optional import SCIPY, importing
-from tertulia.state.records import Record
 
 
-class Trend(Record):
-    """How a figure moves along a curve, case by case."""
+def trend(points: Sequence[tuple[float, Sample]]) -> tuple[Contrast, Contrast]:
+    """Return how a figure moves over two or more positions, such as λ, over the cases that have all of them.
 
-    rho: CaseMean = Field(description="Spearman's rank correlation with the position, mean over cases")
-    slope: Contrast = Field(description="least-squares slope per unit of the position")
-    points: int
-
-
-def trend(points: Sequence[tuple[float, Sample]]) -> Trend:
-    """Return how a figure moves over two or more positions, such as λ, over the cases that have all of them."""
+    Returns:
+        The least-squares slope per unit of the position, and Spearman's rank correlation with it.
+    """
     positions = np.asarray([position for position, _ in points])
     samples = [sample for _, sample in points]
     centred = positions - positions.mean()
     slope = contrast([*zip(samples, centred / (centred**2).sum(), strict=True)])
-    rho = statistic(samples, lambda values: spearman(positions, np.asarray(values)))
-    return Trend(
-        rho=CaseMean.model_validate(rho.model_dump(include=set(CaseMean.model_fields))),
-        slope=slope,
-        points=len(points),
-    )
+    return slope, statistic(samples, lambda values: spearman(positions, np.asarray(values)))
 
 
 def spearman(x: NDArray[np.float64], y: NDArray[np.float64]) -> float | None:

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tertulia.metrics.curves import spearman
 from tertulia.state.optional import SCIPY, importing
 
 Floats = NDArray[np.float64]
@@ -54,20 +55,6 @@ class Ablations:
     kept: Floats
     values: Floats
     source: str = ""
-
-
-def ranks(values: Floats) -> Floats:
-    """Return the ranks of some values, from 1; equal values share the mean of theirs."""
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    return np.asarray((last - (counts - 1) / 2)[places], dtype=np.float64)
-
-
-def spearman(first: Floats, second: Floats) -> float | None:
-    """Return Spearman's ρ of two rows of values; `None` if one of them has no two that differ."""
-    a, b = (ranks(each) - (len(each) + 1) / 2 for each in (first, second))
-    scale = float(np.sqrt((a @ a) * (b @ b)))
-    return float(a @ b) / scale if scale else None
 
 
 def lds(ablations: Ablations, scores: Sequence[float]) -> float | None:

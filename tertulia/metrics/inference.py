@@ -69,17 +69,16 @@ def mean_error(values: Sequence[float], sources: Sequence[str] | None = None) ->
     return MeanError(error, freedom, is_clustered)
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted for being a family, in the order given (Holm 1979); each in [0, 1].
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Return p-values adjusted for being a family, in the order given (Holm 1979); each in [0, 1], `None` if unknown.
 
     A family has at least one adjusted p at or below α by chance in at most α of repetitions, whichever hypotheses hold.
     """
-    order = sorted(range(len(p_values)), key=lambda number: p_values[number])
-    adjusted = [0.0] * len(p_values)
+    adjusted: list[float | None] = [None] * len(p_values)
+    known = sorted((p, at) for at, p in enumerate(p_values) if p is not None)
     highest = 0.0
-    for rank, number in enumerate(order):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[number]))
-        adjusted[number] = highest
+    for rank, (p, at) in enumerate(known):
+        adjusted[at] = highest = max(highest, min(1.0, (len(known) - rank) * p))
     return adjusted
 
 

@@ -19,6 +19,7 @@ under self-play); the difference of means of distances is the energy statistic o
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,7 +127,7 @@ def figures_of_lines(lines: Lines, recited: float | None, seed: int = 0) -> Popu
 
     apart, pull = judged(measured.apart), judged(measured.pull)
     found, towards = judged(measured.attribution), judged(measured.towards)
-    early, late = judged(measured.attribution_early), judged(measured.attribution_late)
+    early, late = (judged(partial(measured.attribution, chosen=halves == half)) for half in (0, 1))
     coverage = judged(measured.coverage)
     spreads = [measured.spread(lines.speakers, halves == half) for half in (0, 1)]
     change = None if early.excess is None or late.excess is None else late.excess - early.excess
@@ -265,20 +266,9 @@ class _Measured:
 
     # --- attribution ------------------------------------------------------------------------------------------------
 
-    def attribution(self, speakers: Labels) -> float | None:
-        """Return the mean over people of the share of their lines that are found to be theirs."""
-        return self._attribution(speakers, np.ones(len(speakers), dtype=np.bool_))
-
-    def attribution_early(self, speakers: Labels) -> float | None:
-        """Return it for the first half by itself."""
-        return self._attribution(speakers, self._halves == 0)
-
-    def attribution_late(self, speakers: Labels) -> float | None:
-        """Return it for the second half by itself."""
-        return self._attribution(speakers, self._halves == 1)
-
-    def _attribution(self, speakers: Labels, chosen: NDArray[np.bool_]) -> float | None:
-        at = np.flatnonzero(chosen)
+    def attribution(self, speakers: Labels, chosen: NDArray[np.bool_] | None = None) -> float | None:
+        """Return the mean over people of the share of their lines, of all or of chosen ones, that are found theirs."""
+        at = np.arange(len(speakers)) if chosen is None else np.flatnonzero(chosen)
         people, own = np.unique(speakers[at], return_inverse=True)
         if len(people) < 2:
             return None

@@ -1,7 +1,6 @@
 """Measure the redistribution of attention over the other units when units are removed.
 
-Source: APP §3.2, "Post-removal attention scores", Fig. 5a (share kept, share of the top three), and the composition of
-the remaining units by block.
+Source: APP §3.2, "Post-removal attention scores", Fig. 5a (share kept, share of the top three).
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -19,7 +18,6 @@ class PostRemoval(Record):
     """
 
     prompts: int = Field(description="number of prompts")
-    items_left: float | None = Field(description="removable items that are left over removable items")
     kept: float | None = Field(
         description="scores of the removable units that are left, in the pruned prompt, over those of all removable "
         "units in the full prompt"
@@ -28,8 +26,6 @@ class PostRemoval(Record):
         description="share of the highest of them in the scores of what is left; None where nothing is"
     )
     top3: float | None = Field(description="share of the highest three of them")
-    items_by_block: dict[str, float] = Field(description="share of each block in the removable items that are left")
-    attention_by_block: dict[str, float] = Field(description="share of each block in their scores")
 
 
 def post_removal(
@@ -46,36 +42,14 @@ def post_removal(
     left = [unit for unit in removable if unit.id not in removed]
     total, remaining = sum(before[unit.id] for unit in removable), sum(after[unit.id] for unit in left)
     highest = sorted((after[unit.id] for unit in left), reverse=True)
-    blocks = dict.fromkeys(unit.block for unit in left)
     return PostRemoval(
         prompts=1,
-        items_left=len(left) / len(removable) if removable else None,
         kept=remaining / total if total else None,
         top1=sum(highest[:1]) / remaining if remaining else None,
         top3=sum(highest[:3]) / remaining if remaining else None,
-        items_by_block={block: sum(unit.block == block for unit in left) / len(left) for block in blocks},
-        attention_by_block={
-            block: sum(after[unit.id] for unit in left if unit.block == block) / remaining
-            for block in blocks
-            if remaining
-        },
     )
 
 
 def mean_post_removal(figures: Iterable[PostRemoval]) -> PostRemoval:
-    """Return the mean of each figure over the prompts that have it; a block counts as 0 if nothing of it is left."""
-    figures = list(figures)
-    return mean_record(
-        PostRemoval,
-        figures,
-        ("prompts",),
-        items_by_block=_mean_by_block([found.items_by_block for found in figures]),
-        attention_by_block=_mean_by_block([found.attention_by_block for found in figures]),
-    )
-
-
-def _mean_by_block(shares: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    """Return the mean share of each block, over the prompts in which anything is left."""
-    found = [share for share in shares if share]
-    blocks = dict.fromkeys(block for share in found for block in share)
-    return {block: sum(share.get(block, 0.0) for share in found) / len(found) for block in blocks}
+    """Return the mean of each figure over the prompts that have it."""
+    return mean_record(PostRemoval, figures, ("prompts",))

@@ -11,7 +11,9 @@ are the project's own, the threshold calibrated for `minilm` on the lines of tes
 
 import re
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 
+import yaml
 from pydantic import Field
 
 from tertulia.state.language_model import Embedder
@@ -20,134 +22,12 @@ from tertulia.state.records import Record
 #: The name of no act: plain statements and questions.
 NO_ACT = ""
 
-#: Prototypes: by act, sentences that perform it, on no topic in particular or on several.
+#: By act, sentences that perform it; by `NO_ACT` those that perform none.
 PROTOTYPES: Mapping[str, tuple[str, ...]] = {
-    "proposes": (
-        "I suggest that we do it this way.",
-        "I propose a visit to the museum.",
-        "How about we try this?",
-        "How about a boat trip?",
-        "What if we went there instead?",
-        "What if everybody cooks together?",
-        "We could meet at the lake.",
-        "We could go bowling.",
-        "Why don't we have a picnic?",
-        "Why not take the bus?",
-        "My idea is to hold it outdoors.",
-        "Let's go for a walk and have some food afterwards.",
-        "Maybe we should do it on Friday.",
-        "Perhaps a Saturday would be good.",
-    ),
-    "agrees": (
-        "I agree with you.",
-        "That is a good idea.",
-        "Yes, that sounds good to me.",
-        "You are right.",
-        "You are right about that, it is the best choice.",
-        "I am happy with that, count me in.",
-        "Exactly, I would like that too.",
-        "That works for me.",
-        "Okay, fine.",
-        "Good point.",
-        "I am all for it.",
-        "I think so too, as Anna says.",
-        "Yes, let us do that.",
-    ),
-    "objects": (
-        "I don't agree.",
-        "I disagree with you.",
-        "No, that will not work.",
-        "That won't work, the place is closed.",
-        "I am against it.",
-        "That is too expensive.",
-        "That costs too much.",
-        "That is too dangerous for us.",
-        "That is too hard for most people.",
-        "I don't like that idea at all.",
-        "I don't want that.",
-        "I doubt that this is a good plan.",
-        "I don't think that this is right.",
-        "Sorry, but that is boring.",
-        "You are wrong.",
-    ),
-    "mediates": (
-        "You both have a point, so let us find a middle way.",
-        "Can we combine the two ideas, so that everyone is happy?",
-        "Let us look for a compromise that suits both of you.",
-        "There is no need to quarrel.",
-        "Please listen to each other.",
-        "We can do one thing first and the other afterwards, so that both get what they want.",
-        "I understand both of you.",
-        "He wants quiet and she wants action, and this would give them both.",
-        "Both are right in their way.",
-        "Let us not fight, there is a solution for everybody.",
-        "Could we meet halfway?",
-    ),
-    "steers": (
-        "Let us get back to the main question.",
-        "Let's move on to the next point.",
-        "Next topic: the food.",
-        "We have talked about that enough, now to another subject.",
-        "What we really have to settle first is where it takes place.",
-        "Before we go on, we should talk about the place.",
-        "We are getting lost in details.",
-        "Let us turn to the date.",
-        "Can we now talk about the costs?",
-        "Now to the question of who does what.",
-        "Back to what we are here for.",
-    ),
-    "minds_time": (
-        "We have only ten minutes left.",
-        "Time is running out.",
-        "I have to leave at a quarter past three.",
-        "I have to go now.",
-        "It is getting late, we must hurry.",
-        "We need to decide before the meeting ends.",
-        "How much time do we still have?",
-        "I can't stay much longer, my next appointment is waiting.",
-        "There is no time for that.",
-        "It is already half past two.",
-    ),
-    "jokes": (
-        "Haha, that was funny.",
-        "Just kidding!",
-        "My cat could run this meeting better than we do.",
-        "The last time I swam, the fish laughed at me.",
-        "The ants will be glad of our sandwiches.",
-        "If it rains we can call it a swimming party.",
-        "I would win, as long as it is a contest in napping.",
-        "I will bring the coffee and he can bring the bad mood.",
-        "Only if the dog may come as the boss.",
-        "My aunt is faster than a bus, and she has one leg.",
-    ),
-    "closes": (
-        "So it is settled then.",
-        "Then we have decided.",
-        "That is our plan, and it is final.",
-        "So we meet on Friday at the lake, that is settled.",
-        "To sum up, this is what we have agreed on.",
-        "In short: Tuesday, at ten, with lunch.",
-        "That is everything, thank you all.",
-        "Goodbye, see you tomorrow.",
-        "Great, we are done here.",
-        "I will write that down as our decision.",
-    ),
-    NO_ACT: (
-        "He lives near the station.",
-        "I have a brother and a sister.",
-        "It rained all day yesterday.",
-        "She works in the office upstairs.",
-        "The keys are in the drawer.",
-        "The train goes every hour.",
-        "What do you think?",
-        "How many people are there?",
-        "Who is that?",
-        "I read about it in the newspaper.",
-        "The house belongs to my uncle.",
-        "In the morning I had coffee.",
-        "Last year we had a lot of snow.",
-        "Can you tell me more?",
-    ),
+    NO_ACT if act == "none" else act: tuple(sentences)
+    for act, sentences in yaml.safe_load(
+        files("tertulia.metrics").joinpath("speech_acts.yaml").read_text(encoding="utf-8")
+    ).items()
 }
 
 ACTS = tuple(act for act in PROTOTYPES if act != NO_ACT)

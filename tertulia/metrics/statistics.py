@@ -24,6 +24,7 @@ from pydantic import Field
 
 from tertulia.metrics.inference import CONFIDENCE, ROUNDING, MeanError, mean_error
 from tertulia.metrics.student import student_quantile
+from tertulia.state.documents import Document
 from tertulia.state.optional import SCIPY, importing
 from tertulia.state.records import Record
 
@@ -70,6 +71,11 @@ class CaseMean(Record):
     trials: int | None = Field(None, description="trials of all these cases together, where they are known")
     sources: int = Field(1, description="how many sources the cases are from")
 
+    def document(self) -> Document:
+        """Return it as JSON."""
+        interval = None if self.ci_low is None else [self.ci_low, self.ci_high]
+        return {"value": self.value, "interval": interval, "cases": self.cases, "dialogues": self.trials}
+
 
 class Contrast(CaseMean):
     """The mean over cases of a difference, or of another figure that is compared with 0."""
@@ -85,6 +91,10 @@ class Contrast(CaseMean):
     )
     between: float | None = Field(None, description="variance between cases, that of the trials taken off")
     within: float | None = Field(None, description="variance that a single trial would contribute in a case")
+
+    def document(self) -> Document:
+        """Return it as JSON."""
+        return super().document() | {"effect_size": self.effect_size, "above": self.above, "p": self.p}
 
     def p_above(self, limit: float = 0.0) -> float | None:
         """Return the chance of so large a mean if the true one is at most a limit; `None` if it can't be told."""
@@ -176,20 +186,12 @@ def common_trials(settings: Mapping[str, Mapping[str, Mapping[int, T]]]) -> dict
 
 def case_mean(sample: Sample, bounds: tuple[float, float] = (-inf, inf)) -> CaseMean:
     """Return the mean of a figure over cases, with its interval, which ends at the bounds of the figure."""
-    values, sources = [figure.value for figure in sample.values()], [figure.source for figure in sample.values()]
-    value, error = _mean(values), mean_error(values, sources)
-    low, high = _bounds(value, error)
-    if low is not None and high is not None:
-        low, high = max(low, bounds[0]), min(high, bounds[1])
-    return CaseMean(
-        value=value,
-        ci_low=low,
-        ci_high=high,
-        method=_method(error),
-        cases=len(values),
-        trials=_trials([sample]),
-        sources=len(set(sources)) or 1,
-    )
+    by_case = {case: figure.value for case, figure in sample.items()}
+    found = _contrast(by_case, [figure.source for figure in sample.values()], (), _trials([sample]))
+    mean = CaseMean.model_validate(found.model_dump(include={*CaseMean.model_fields}))
+    if mean.ci_low is None or mean.ci_high is None:
+        return mean
+    return mean.model_copy(update={"ci_low": max(mean.ci_low, bounds[0]), "ci_high": min(mean.ci_high, bounds[1])})
 
 
 def paired_difference(higher: Sample, lower: Sample) -> Contrast:

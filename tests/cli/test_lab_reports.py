@@ -175,12 +175,12 @@ def test_an_experiment_of_a_file_is_run_listed_and_compared(cli: Cli, experiment
 
 def test_why_a_metric_has_no_figure_is_told_and_in_json(cli: Cli) -> None:
     cli("sweep", "tidewell", "--lambda", "0,1", "--trials", "1", "--rounds", "1", "--rehearse", "--name", "small")
-    wanted = ("dist3", "fluency", "memory_reuse", "memory_retrieval", "sim")
+    wanted = ("dist3", "fluency", "match", "memory_retrieval", "sim")
     command = ("lab", "compare", "small", *(part for metric in wanted for part in ("--metric", metric)))
     shown = " ".join(cli(*command).out.split())
     for words in (
         "Not measured: fluency, as no model was to read the dialogues",
-        "Not measured: memory reuse, as each case has one trial",
+        "as there is no other case to tell it from",
         "Not measured: memory retrieval on, as only meetings have it",
         "Not measured: sim, as no case has two dialogues to compare, or nothing embeds them",
     ):

@@ -35,7 +35,7 @@ def test_every_target_of_make_is_there_and_every_target_is_explained() -> None:
 
 def test_every_module_that_is_run_is_there() -> None:
     modules = [text.removeprefix("python -m ") for text in QUOTED if text.startswith("python -m ")]
-    assert len(modules) == 6
+    assert len(modules) == 5
     assert all(find_spec(module) for module in modules)
 
 

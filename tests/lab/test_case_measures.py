@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
 import pytest
-from support.experiment_case import rehearsed, spoken
+from support.experiment_case import rehearsed
 from support.letters import LetterEmbedder
 from support.word_vectors import WordEmbedder
 
@@ -24,7 +23,7 @@ from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.state.records import Case, Turn, TurnRecord
 from tertulia.storage.store import SqlStore
 
-ALL = (*OF_CASES, "recited_lines", "trigrams_within", "trigrams_between")
+ALL = (*OF_CASES, "recited_lines")
 
 
 @pytest.fixture(scope="module")
@@ -68,20 +67,6 @@ def value(figures: dict, metric: str, case: str = "tidewell:0") -> float:  # typ
     return figures["all"][metric][case].value
 
 
-def test_triples_of_words_are_told_apart_within_and_between(store: SqlStore) -> None:
-    runs = [
-        spoken("A", "x", 1, ["one two three four", "one two three"]),
-        spoken("A", "x", 2, ["two three four five"]),
-        spoken("A", "x", 3, ["six"]),
-    ]
-    figures = Measuring(store, runs, None).figures(["trigrams_within", "trigrams_between"])["A"]
-    assert figures["trigrams_within"]["x"].value == pytest.approx((1 / 3 + 0) / 2)  # one of three; none of two
-    assert figures["trigrams_between"]["x"].value == pytest.approx((1 / 2 + 1 / 2) / 2)
-    alone = Measuring(store, runs[:1], None)
-    assert "trigrams_between" not in alone.figures(["trigrams_between"])["A"]
-    assert alone.why_not_measured(["trigrams_between"]) == {"trigrams_between": "as each case has one trial"}
-
-
 def test_recited_lines_are_those_with_six_words_of_an_item_that_is_left(store: SqlStore, results: Results) -> None:
     (run,) = (r for r in results.runs if (r.setting, r.case, r.trial) == ("half", "tidewell:0", 1))
     record = store.turn_record(run.run.run, 1)
@@ -100,23 +85,6 @@ def test_recited_lines_are_those_with_six_words_of_an_item_that_is_left(store: S
         assert found["tidewell:0"].value == share, name
 
 
-def test_dialogues_of_a_case_are_more_alike_than_those_of_others(store: SqlStore, results: Results) -> None:
-    said = {
-        ("tidewell:0", 1): ["red boats"],
-        ("tidewell:0", 2): ["red boats"],
-        ("tidewell:3", 1): ["green lamps"],
-        ("tidewell:3", 2): ["red lamps"],
-    }
-    measuring = Measuring(store, saying(results, said, store), WordEmbedder())
-    figures = measuring.figures(["sim_gap"])
-    assert value(figures, "sim_gap") == pytest.approx(1 - (0 + 1 / 2) / 2, abs=1e-3)
-    assert value(figures, "sim_gap", "tidewell:3") == pytest.approx(1 / 2 - (0 + 0 + 1 / 2 + 1 / 2) / 4, abs=1e-3)
-    one = {place: lines for place, lines in said.items() if place[0] == "tidewell:0"}
-    alone = Measuring(store, saying(results, one, store), WordEmbedder())
-    assert alone.figures(["sim_gap"]) == {"all": {}}
-    assert "no other case" in alone.why_not_measured(["sim_gap"])["sim_gap"]
-
-
 def test_a_speaker_is_found_by_what_they_know(store: SqlStore, results: Results) -> None:
     first, second = memories_of(results, store, "tidewell:0")
     own, swapped = [first[3], second[4]], [second[4], first[3]]
@@ -125,31 +93,11 @@ def test_a_speaker_is_found_by_what_they_know(store: SqlStore, results: Results)
         assert value(Measuring(store, runs, WordEmbedder()).figures(["speaker_found"]), "speaker_found") == share
 
 
-def test_memories_that_every_trial_uses_are_reused(store: SqlStore, results: Results) -> None:
-    first, second = memories_of(results, store, "tidewell:0")
-    same = {("tidewell:0", 1): [first[3], second[4]], ("tidewell:0", 2): [first[3], second[4]]}
-    half = {("tidewell:0", 1): [first[3], second[4]], ("tidewell:0", 2): [first[3], second[5]]}
-    none = {("tidewell:0", 1): ["zzz"], ("tidewell:0", 2): ["zzz"]}
-    metrics = ["memory_reuse", "memory_evenness"]
-    of_same, of_half = (
-        Measuring(store, saying(results, said, store), WordEmbedder()).figures(metrics) for said in (same, half)
-    )
-    assert value(of_same, "memory_reuse") == 1
-    assert value(of_half, "memory_reuse") == pytest.approx(1 / 3)  # one of three memories is used by both
-    number = np.log(len(first) + len(second))
-    assert value(of_same, "memory_evenness") == pytest.approx(np.log(2) / number)
-    assert value(of_half, "memory_evenness") > value(of_same, "memory_evenness")
-    assert Measuring(store, saying(results, none, store), WordEmbedder()).figures(metrics) == {"all": {}}
-
-
 def test_what_cannot_be_had_is_none_and_has_a_reason(store: SqlStore, results: Results) -> None:
     one = [run for run in results.runs if run.case == "tidewell:0" and run.trial == 1]
     measuring = Measuring(store, one, LetterEmbedder(40))
     reasons = measuring.why_not_measured([*ALL, "dist3"])
-    assert set(reasons) == {
-        *("to_the_point", "match", "recited_words", "out_of_order", "denied", "partners_memories"),
-        *("sim_gap", "memory_reuse", "trigrams_between"),
-    }
+    assert set(reasons) == {"to_the_point", "match", "recited_words", "out_of_order", "denied", "partners_memories"}
     figures = measuring.figures(ALL)
     assert all(metric not in found for metric in reasons for found in figures.values())
     assert "speaker_found" in figures["all"]

@@ -1,4 +1,4 @@
-"""`tertulia lab report population`: people become one another, or not, in a meeting, town, album, experiment."""
+"""`tertulia lab report population`: people become one another, or not, in a meeting, town, album."""
 
 import csv
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from support.group_stored import a_group_run
 from support.meeting_case import a_meeting_of
 
 from tertulia.lab.annotations.self_inventory import self_inventory_requests, self_ratings
-from tertulia.lab.population import COMPARED, gather, measure_population
+from tertulia.lab.population import OF_LINES, gather, measure_population
 from tertulia.metrics.population import tells_people_apart
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.state.annotation import Annotation
@@ -27,17 +27,6 @@ _SUBJECTS = (
     ("dough", "oven", "flour", "yeast", "crust", "loaf", "butter", "rye"),
     ("ledger", "tax", "invoice", "coin", "debt", "interest", "account", "bank"),
 )
-
-EXPERIMENT = """
-name: two meetings
-cases: [mothers_house, team_building]
-settings:
-  nothing removed: {lambda: 0}
-  all removed: {lambda: 1}
-trials: 2
-rounds: 8
-model: rehearsal
-"""
 
 
 @pytest.fixture
@@ -88,9 +77,9 @@ def test_people_who_keep_to_their_subjects_are_told_apart_and_those_who_take_one
     assert pulled["attribution_change"] < -0.3
     assert not drift["told_apart"]  # the subject changes for all: nobody is anybody, and nothing pulls
     assert drift["pull_p"] > 0.05
-    assert (document["rehearsed"], document["experiment"], document["differences"]) == (False, None, [])
-    assert document["means"][""]["apart"]["cases"] == 3
-    assert {*document["meanings"]} >= {*COMPARED} - {"coverage"}  # all were given the same
+    assert (document["rehearsed"], document["experiment"]) == (False, "m33t, pull, drft")
+    assert document["means"]["apart"]["cases"] == 3
+    assert {*document["meanings"]} >= {*OF_LINES} - {"coverage"}  # all were given the same
 
 
 def test_what_recites_a_persona_does_not_count(cli: Cli, store: SqlStore) -> None:
@@ -149,30 +138,6 @@ def test_an_album_chat_is_measured_with_its_answers(cli: Cli) -> None:
     assert (found["people"], found["lines"]) == (4, 16)  # two exchanges a round, each a question and an answer
     assert found["coverage"] is not None  # villagers have properties
     assert [moment["first"] for moment in found["moments"]] == [1, 3]
-
-
-# --- experiments ------------------------------------------------------------------------------------------------------
-
-
-def test_settings_of_an_experiment_are_compared_by_paired_differences_with_holm(cli: Cli) -> None:
-    Path("two.yaml").write_text(EXPERIMENT)
-    assert cli("lab", "run", "two.yaml").code == 0
-    document = cli("lab", "report", "population", "two meetings", *_EMBEDDED, "--json").json
-    assert (document["experiment"], document["baseline"]) == ("two meetings", "nothing removed")
-    assert len(document["conversations"]) == 8
-    assert {of["setting"] for of in document["differences"]} == {"all removed"}
-    means = document["means"]
-    for of in document["differences"]:
-        here, there = (means[setting][of["figure"]] for setting in ("all removed", "nothing removed"))
-        if of["cases"] == here["cases"] == there["cases"]:
-            assert of["value"] == pytest.approx(here["value"] - there["value"])
-        if of["p"] is not None:
-            assert of["p_adjusted"] >= of["p"]
-    run = document["conversations"][0]["conversation"]
-    cli("lab", "report", "population", "two meetings", run, *_EMBEDDED).complains(2, "give it alone")
-    compared = cli("lab", "compare", "two meetings", "--metric", "apart", "--metric", "attractor", *_EMBEDDED, "--json")
-    for of in compared.json["figures"]:  # a report takes the same figures
-        assert of["here"]["value"] == pytest.approx(means[of["setting"]][of["metric"]]["value"])
 
 
 # --- the questionnaire ------------------------------------------------------------------------------------------------
@@ -268,17 +233,17 @@ def test_a_conversation_without_people_to_compare_is_refused_in_a_sentence(
 
 def test_what_else_is_refused(cli: Cli, store: SqlStore) -> None:
     write_meeting(store, [(at % 3, about(at % 3, at)) for at in range(12)])
-    cli("lab", "report", "population", "nope", *_EMBEDDED).complains(
-        3, "no run, simulation or experiment 'nope'", "tertulia runs"
-    )
+    cli("lab", "report", "population", "nope", *_EMBEDDED).complains(3, "no run or simulation 'nope'", "tertulia runs")
     one_round = cli("run", "villagers", "--rehearse", "--set", "agents=4", "--rounds", "1", "--json").json["run"]
     cli("lab", "report", "population", one_round, *_EMBEDDED).complains(2, "all is said in one round")
     cli("lab", "report", "population", one_round, "--rehearse", *_EMBEDDED).complains(
         2, "--model fills in what people of meetings say"
     )
+    cli("sweep", "mothers_house", "--lambda", "0", "--trials", "1", "--rounds", "1", "--rehearse", "--name", "swept")
+    cli("lab", "report", "population", "swept", *_EMBEDDED).complains(2, "tertulia lab compare 'swept'")
     found = cli("lab", "report", "population", one_round, "m33t", *_EMBEDDED, "--json").json
     assert any("all is said in one round" in note for note in found["notes"])
-    assert found["means"][""]["apart"]["cases"] == 1
+    assert found["means"]["apart"]["cases"] == 1
 
 
 def test_lines_are_embedded_and_numbered_by_who_speaks(store: SqlStore) -> None:

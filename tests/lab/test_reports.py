@@ -16,7 +16,6 @@ from tertulia.lab.pages.page import Paragraph, Table
 from tertulia.lab.pages.page_files import write_page
 from tertulia.lab.pages.page_html import html_page
 from tertulia.lab.pages.page_markdown import markdown
-from tertulia.lab.reports.conditions import claim_of, condition_of
 from tertulia.lab.reports.measures import Measuring
 from tertulia.lab.reports.papers import REPORTS, Report, experiment_of_report, report_of
 from tertulia.lab.reports.provenance import Provenance, computed_on, cost_by_setting
@@ -25,7 +24,7 @@ from tertulia.lab.reports.report_document import report_document
 from tertulia.lab.reports.report_making import Measurers, make_report, planned
 from tertulia.lab.reports.report_page import report_page
 from tertulia.lab.reports.report_plots import report_plots
-from tertulia.lab.reports.report_summary import summary_document, summary_page
+from tertulia.lab.reports.report_summary import claim_of, condition_of, summary_document, summary_page
 from tertulia.lab.reports.report_tables import (
     figures_table,
     needed_phrase,

@@ -4,13 +4,16 @@ from collections.abc import Callable
 
 import pytest
 
-from tertulia.lab.to_the_point import to_the_point_of_cases
 from tertulia.metrics.diversity import Dialogue
+from tertulia.metrics.to_the_point import ToThePoint, texts_of_case, to_the_point
 from tertulia.models.loading import open_embedder
 from tertulia.models.local.embedder import weights
+from tertulia.nodes.meeting.address import without_names
+from tertulia.state.language_model import Embedder
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Case
 from tertulia.views.measuring.dialogues import logged_dialogues
+from tertulia.views.measuring.line_checks import checks_of
 
 
 def place(case: Case, dialogue: Dialogue) -> Dialogue:
@@ -33,6 +36,13 @@ def shuffled(case: Case, dialogue: Dialogue) -> Dialogue:
     return [(speaker, " ".join(draw.sample(words := text.split(), len(words)))) for speaker, text in dialogue]
 
 
+def measured(dialogues: dict[str, Dialogue], cases: dict[str, Case], embedder: Embedder) -> dict[str, ToThePoint]:
+    masked = {name: [[without_names(text, cases[name].names) for _, text in said]] for name, said in dialogues.items()}
+    texts = {name: [without_names(text, case.names) for text in texts_of_case(case)] for name, case in cases.items()}
+    checks = {name: [checks_of(said, cases[name], embedder)] for name, said in dialogues.items()}
+    return to_the_point(masked, texts, embedder, checks)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("attack", [place, recited, partners, shuffled])
 def test_an_attack_is_below_the_real_dialogue(attack: Callable[[Case, Dialogue], Dialogue]) -> None:
@@ -41,8 +51,8 @@ def test_an_attack_is_below_the_real_dialogue(attack: Callable[[Case, Dialogue],
     logged = logged_dialogues("tidewell")
     cases = {name: case for name, (_, case) in logged.items()}
     embedder = open_embedder("minilm")
-    real = to_the_point_of_cases({name: [dialogue] for name, (dialogue, _) in logged.items()}, cases, embedder)
-    made = {name: [attack(case, dialogue)] for name, (dialogue, case) in logged.items()}
+    real = measured({name: dialogue for name, (dialogue, _) in logged.items()}, cases, embedder)
+    made = {name: attack(case, dialogue) for name, (dialogue, case) in logged.items()}
     assert len(real) == 8
-    for name, figures in to_the_point_of_cases(made, cases, embedder).items():
+    for name, figures in measured(made, cases, embedder).items():
         assert (figures.to_the_point or 0) < (real[name].to_the_point or 0), name

@@ -58,20 +58,16 @@ def test_attention_is_compared_between_full_and_pruned_prompt() -> None:
     found = post_removal(PROMPT, ["m1"], SCORES, {"head": 1.0, "m2": 3.0, "b1": 1.0, "now": 9.0})
     assert found.model_dump() == {
         "prompts": 1,
-        "items_left": 2 / 3,
         "kept": 4 / 8,
         "top1": 3 / 4,
         "top3": 1.0,
-        "items_by_block": {"memory": 1 / 2, "basic_info": 1 / 2},
-        "attention_by_block": {"memory": 3 / 4, "basic_info": 1 / 4},
     }
     untouched = post_removal(PROMPT, [], SCORES, SCORES)
-    assert (untouched.kept, untouched.top1, untouched.items_left) == (1.0, 4 / 8, 1.0)
+    assert (untouched.kept, untouched.top1) == (1.0, 4 / 8)
     emptied = post_removal(PROMPT, ["head", "m1", "m2", "b1"], SCORES, {"now": 9.0})
-    assert (emptied.kept, emptied.top1, emptied.items_by_block) == (0.0, None, {})
+    assert (emptied.kept, emptied.top1) == (0.0, None)
     mean = mean_post_removal([found, emptied])
     assert (mean.prompts, mean.kept, mean.top1) == (2, 1 / 4, 3 / 4)
-    assert mean.items_by_block == pytest.approx({"memory": 1 / 2, "basic_info": 1 / 2})
     assert mean_post_removal([]).kept is None
 
 

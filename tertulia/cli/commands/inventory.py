@@ -31,8 +31,7 @@ def inventory(
     Example: tertulia inventory @last --model smollm2
     """
     from tertulia.cli.views.inventory import print_inventory
-    from tertulia.lab.annotations.inventory import inventory_requests
-    from tertulia.lab.annotations.inventory_report import inventory_document, inventory_report
+    from tertulia.lab.annotations.inventory import inventory_document, inventory_report, inventory_requests
 
     if rehearse and model is not None:
         raise UsageError(f"--rehearse and --model {model}: give one of them")

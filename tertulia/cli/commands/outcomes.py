@@ -22,11 +22,12 @@ def outcomes(
     Example: tertulia outcomes @last --judge smollm2
     """
     from tertulia.cli.views.outcomes import print_outcomes
-    from tertulia.lab.annotations.outcomes import judged_outcomes, outcome_requests
-    from tertulia.lab.annotations.outcomes_report import (
+    from tertulia.lab.annotations.outcomes import (
         OutcomesReport,
         RunOutcomes,
+        judged_outcomes,
         lines_by_person,
+        outcome_requests,
         outcomes_document,
     )
 

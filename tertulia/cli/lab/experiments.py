@@ -105,10 +105,10 @@ def list_experiments(store: options.StoreOption = None, as_json: options.JsonOpt
     with open_existing(store) as opened:
         listed = listed_experiments(opened)
     if as_json:
-        print_json({"schema_version": SCHEMA_VERSION, "experiments": [found.document() for found in listed]})
+        print_json({"schema_version": SCHEMA_VERSION, "experiments": listed})
         return
-    rows = [Row(tuple(str(cell) for cell in found.cells())) for found in listed]
     headings = ("experiment", "model", "settings", "cases", "trials", "finished", "failed", "missing", "created")
+    rows = [Row(tuple(str(found[heading]) for heading in headings)) for found in listed]
     print_table(data(), headings, rows, right=headings[2:8])
 
 

@@ -92,7 +92,7 @@ def print_missing(store: SqlStore, experiment: "Experiment") -> None:
     Raises:
         UsageError: None is finished.
     """
-    from tertulia.lab.experiments.missing import missing_phrase
+    from tertulia.lab.experiments.estimating import missing_phrase
     from tertulia.lab.experiments.reached import progress_of
 
     with status_line("rehearsing"):

@@ -28,7 +28,7 @@ def print_report_of_runs(
     """Print a report on stored runs, and write it into its folder if asked to.
 
     Args:
-        inputs: Ids of runs; of `population` also of simulations, or one experiment.
+        inputs: Ids of runs; of `population` also of simulations.
         model: Fills in the questionnaire of `population`; `None`: nobody is asked.
     """
     from tertulia.lab.pages.page_files import write_page
@@ -70,10 +70,10 @@ def _population(
     from tertulia.lab.population_page import population_document, population_page
 
     if not inputs:
-        raise UsageError("give runs or simulations, or one experiment (@last is the newest run)")
+        raise UsageError("give runs or simulations (@last is the newest run)")
     gathered = gather(store, inputs)
     if is_written:
-        wanted.check_folder("population", gathered.experiment)
+        wanted.check_folder("population", ", ".join(conversation.name for conversation in gathered))
     requests = questionnaires(store, gathered) if asked is not None else {}
     answers = {run: asking.ask(store, store.run(run), asked, of_run) for run, of_run in requests.items()}
     embedder = wanted.embedder or EMBEDDER

@@ -8,7 +8,7 @@ from rich.table import Table
 from tertulia.cli.terminal.output import plain
 from tertulia.cli.terminal.tables import Row, print_table
 from tertulia.cli.views.annotated import print_heading
-from tertulia.lab.annotations.inventory_report import InventoryReport, table_notes, table_rows
+from tertulia.lab.annotations.inventory import InventoryReport, table_notes, table_rows
 from tertulia.metrics.personality import TEAM_BUILDING, DimensionFigures, RatedSegment
 from tertulia.state.meeting import BIG_FIVE
 

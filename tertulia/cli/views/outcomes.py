@@ -5,8 +5,7 @@ from rich.console import Console
 from tertulia.cli.terminal.output import plain
 from tertulia.cli.terminal.tables import Row, print_table
 from tertulia.cli.views.annotated import print_heading
-from tertulia.lab.annotations.outcomes import RANGES
-from tertulia.lab.annotations.outcomes_report import OutcomesReport, RunOutcomes
+from tertulia.lab.annotations.outcomes import RANGES, OutcomesReport, RunOutcomes
 from tertulia.state.text import number
 
 

@@ -4,10 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tertulia.lab.albums.album_comparison import AlbumComparison, Row
-from tertulia.lab.albums.album_plots import album_plots
-from tertulia.lab.pages.page import Cell, Column, Items, Page, Paragraph, Section, Table
+from tertulia.lab.pages.page import Cell, Column, Figure, Items, Page, Panel, Paragraph, Point, Section, Series, Table
 from tertulia.lab.reports.report_tables import interval_of
-from tertulia.metrics.album import MEANINGS
+from tertulia.metrics.album import FIGURES, MEANINGS
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.records import RunRecord
 from tertulia.state.text import counted
@@ -24,7 +23,7 @@ def album_page(compared: AlbumComparison) -> Page:
     meanings = [(_title(name), meaning) for name, meaning in MEANINGS.items()]
     sections = [
         Section("Over all rounds", [_table("figures", "Figures by call", compared.whole, compared.titles)]),
-        Section("Over the rounds", [*album_plots(compared), _rounds_table(compared)]),
+        Section("Over the rounds", [*_plots(compared), _rounds_table(compared)]),
         Section("What the figures are", [Items([*meanings, ("n", "texts, or exchanges; of a difference, agents")])]),
     ]
     return Page(NAME, "Album chats: low and high diversity", [Items(about), *notes], sections)
@@ -83,3 +82,51 @@ def _run_document(run: RunRecord, exchanges: int) -> Document:
 def _row_document(row: Row) -> Document:
     estimates = {side: getattr(row, side).model_dump() for side in _SIDES}
     return {"call": row.call, "figure": row.figure, "round": row.round, **estimates}
+
+
+#: By name of a plot, the figures that it has a row of panels for, each with a column for every call that has it.
+PLOTS = {
+    "texts": ("len", "dist2", "dist2_equal", "without_sense", "repeated_lines", "sim"),
+    "exchanges": (
+        "names_partner",
+        "asked_before",
+        "names_picture",
+        "chosen_before",
+        "most_chosen",
+        "distinct_pictures",
+    ),
+}
+
+
+def _plots(compared: AlbumComparison) -> list[Figure]:
+    """Return the figures over the rounds, to be drawn."""
+    return [
+        Figure(
+            name,
+            f"Over the rounds: {', '.join(_title(figure) for figure in figures)}",
+            [_panel(compared, call, figure) for figure in figures for call in FIGURES if figure in FIGURES[call]],
+        )
+        for name, figures in PLOTS.items()
+    ]
+
+
+def _panel(compared: AlbumComparison, call: str, figure: str) -> Panel:
+    rows = [row for row in compared.rounds if (row.call, row.figure) == (call, figure)]
+    is_share = figure not in ("len", "sim", "distinct_pictures")
+    return Panel(
+        f"{call}: {_title(figure)}",
+        "round",
+        "",
+        [
+            Series(title, [_point(row, side) for row in rows])
+            for side, title in zip(("low", "high"), compared.titles, strict=True)
+        ],
+        interval="band",
+        y_range=(None if figure == "sim" else 0, 1.05 if is_share else None),
+        whole_x=True,
+    )
+
+
+def _point(row: Row, side: str) -> Point:
+    estimate = getattr(row, side)
+    return Point(row.round or 0, estimate.value, estimate.ci_low, estimate.ci_high)

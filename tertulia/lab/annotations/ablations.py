@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from tertulia.lab.annotations.next_line import SpokenLine, spoken_lines
+from tertulia.lab.annotations.precisions import kept_figures, named_with, precision_of
 from tertulia.lab.stability import redrawn
-from tertulia.models.local.platforms import platform_of
 from tertulia.nodes.scorers.attention import options_of_reading
 from tertulia.nodes.scorers.embedding_similarity import LATEST_LINES, similarity_scores
 from tertulia.nodes.utterance.requests import utterance_request
@@ -222,10 +222,6 @@ class AblationFigures:
         known = self._known(line).heads
         return [known[unit] for unit in line.units]
 
-    def tokens(self, line: AblatedLine) -> list[float]:
-        """Return the tokens of each unit, as `length` has them."""
-        return self.scores(line, "length")
-
     def scores(self, line: AblatedLine, scorer: str) -> list[float]:
         """Return the score of each unit by one of `MEASURED_SCORERS`."""
         if self._kept_as(scorer, line) not in self._known(line).scores:
@@ -255,8 +251,7 @@ class AblationFigures:
                     f"{model.id} does not show its attention heads: only models with weights on this machine do; take "
                     "runs of such a model"
                 )
-            platform = platform_of([model])
-            self._precision = "an unknown precision" if platform is None else platform.precision
+            self._precision = precision_of(model)
             self._models = model, embedder
         return self._models
 
@@ -271,9 +266,8 @@ class AblationFigures:
 
     def _read(self, line: AblatedLine) -> dict[str, _Known]:
         found: dict[str, _Known] = {}
-        for annotation in Annotations(self.store.file).of(line.line.run, _INSTRUMENT):
-            name, _, precision = annotation.model.rpartition(" in ")
-            if annotation.first != line.line.turn or annotation.prompt != line.line.full or name != self.name:
+        for precision, _, annotation in kept_figures(self.store, _INSTRUMENT, self.name, [line.line.run]):
+            if annotation.first != line.line.turn or annotation.prompt != line.line.full:
                 continue
             known = found.setdefault(precision, _Known())
             answers = {unit: str(answer) for unit, answer in annotation.answers.items()}
@@ -288,16 +282,13 @@ class AblationFigures:
     def _save(self, line: AblatedLine, part: int, scorer: str, answers: Mapping[str, str]) -> None:
         annotation = Annotation(
             instrument=_INSTRUMENT,
-            model=f"{self.name} in {self._precision}",
+            model=named_with(self.name, self._precision or ""),
             agent=scorer,
             first=line.line.turn,
             last=line.line.turn,
             part=part,
             prompt=line.line.full,
             answers=dict(answers),
-            prompt_tokens=0,
-            reply_tokens=0,
-            seconds=0.0,
         )
         Annotations(self.store.file).save(line.line.run, [annotation])
 

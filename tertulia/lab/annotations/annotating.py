@@ -163,22 +163,16 @@ def _request(annotation_request: AnnotationRequest, run: RunRecord, model: Langu
     )
 
 
-def _annotation(
-    annotation_request: AnnotationRequest,
-    model: str,
-    prompt: str,
-    answer: _Answered,
-    seconds: float,
-) -> Annotation:
+def _annotation(asked: AnnotationRequest, model: str, prompt: str, answer: _Answered, seconds: float) -> Annotation:
     return Annotation(
-        instrument=annotation_request.instrument,
+        instrument=asked.instrument,
         model=model,
-        agent=annotation_request.agent,
-        first=annotation_request.first,
-        last=annotation_request.last,
-        part=annotation_request.part,
+        agent=asked.agent,
+        first=asked.first,
+        last=asked.last,
+        part=asked.part,
         prompt=prompt,
-        answers={**annotation_request.noted, **answer.values},
+        answers={**asked.noted, **answer.values},
         probabilities=dict(answer.probabilities),
         prompt_tokens=answer.prompt_tokens,
         reply_tokens=answer.reply_tokens,

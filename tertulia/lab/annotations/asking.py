@@ -18,6 +18,7 @@ from tertulia.nodes.shared.hearing import was_there
 from tertulia.prompts.album import PastExchange
 from tertulia.prompts.annotation import inventory_items
 from tertulia.prompts.questions import Moment, ask_in_character
+from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.state.album import Population
 from tertulia.state.annotation import Annotation
 from tertulia.state.cognition import Assessment, Character
@@ -37,8 +38,6 @@ _MEMORIES = 12
 
 #: The longest answer in words, in tokens.
 _ANSWER_TOKENS = 160
-
-_REHEARSAL = "rehearsal"
 
 #: The field of a reply that has the answer.
 _FIELD = "answer"
@@ -299,7 +298,7 @@ def asked_document(asked: Inquiry, answers: Sequence[Response]) -> Document:
         "run": asked.run.run,
         "person": asked.person,
         "at": asked.at,
-        "rehearsed": asked.run.rehearsed or any(answer.model == _REHEARSAL for answer in answers),
+        "rehearsed": asked.run.rehearsed or any(answer.model == REHEARSAL for answer in answers),
         "traits": dict(trait_scores(answers)),
         "answers": [answer.model_dump(exclude={"person", "at"}) for answer in answers],
     }

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from tertulia.metrics.behaviour import LabelledLine, Line, PersonBehaviour, behaviour, labelled_line
 from tertulia.metrics.speech_acts import SURE, SURE_MARGIN, LineLabels, acts_by_prototypes
+from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.state.cognition import Assessment, InformationNeed
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.language_model import Embedder
@@ -16,8 +17,6 @@ from tertulia.views.reading.rounds import read_characters
 
 #: The labeller of speech acts without a model: sentences that are typical of each.
 PROTOTYPES = "prototypes"
-
-_REHEARSAL = "rehearsal"
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class BehaviourReport:
     @property
     def rehearsed(self) -> bool:
         """Whether a stand-in without weights spoke or labelled."""
-        return self.run.rehearsed or self.labelled_by == _REHEARSAL
+        return self.run.rehearsed or self.labelled_by == REHEARSAL
 
     @property
     def notes(self) -> list[str]:

@@ -316,7 +316,5 @@ def _annotation(
         part=line.details.number,
         prompt=line.ablated.line.full,
         answers=dict(answers),
-        prompt_tokens=0,
         reply_tokens=tokens,
-        seconds=0.0,
     )

@@ -10,13 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tertulia.lab.annotations.annotating import AnnotationRequest
-from tertulia.lab.annotations.inventory import ITEMS_PER_CALL
-from tertulia.metrics.personality import HIGHEST, LOWEST, SEGMENT_TURNS, scores_of
-from tertulia.prompts.annotation import ask_self_inventory, inventory_items
+from tertulia.lab.annotations.inventory import item_fields, items_by_call, rated_items
+from tertulia.metrics.personality import SEGMENT_TURNS, scores_of
+from tertulia.prompts.annotation import ask_self_inventory
 from tertulia.state.album import Villager
 from tertulia.state.annotation import Annotation
 from tertulia.state.cognition import Character
-from tertulia.state.language_model import ReplyField
 from tertulia.state.meeting import Attendee, Meeting
 from tertulia.state.records import Participant, Turn
 
@@ -60,18 +59,14 @@ def person_requests(
         heard: The lines that they have heard of late.
         last: The turn; 0 before the first.
     """
-    numbers = list(inventory_items())
-    parts = [numbers[first : first + ITEMS_PER_CALL] for first in range(0, len(numbers), ITEMS_PER_CALL)]
-    return [_annotation_request(person, character, heard, last, at, part) for at, part in enumerate(parts)]
+    return [_annotation_request(person, character, heard, last, at, part) for at, part in enumerate(items_by_call())]
 
 
 def self_ratings(annotations: Sequence[Annotation]) -> SelfRatings:
     """Return the scores from the answers to all requests about a meeting."""
-    numbers = {item: number for number, item in inventory_items().items()}
     ratings: dict[tuple[bool, str], dict[int, int]] = {}
     for annotation in annotations:
-        rated = {numbers[item]: int(rating) for item, rating in annotation.answers.items()}
-        ratings.setdefault((annotation.last == 0, annotation.agent), {}).update(rated)
+        ratings.setdefault((annotation.last == 0, annotation.agent), {}).update(rated_items(annotation))
     scores = {key: scores_of(rated) for key, rated in ratings.items()}
     before, after = (
         {agent: traits for (is_first, agent), traits in scores.items() if is_first is wanted}
@@ -86,9 +81,8 @@ def _annotation_request(
     heard: Sequence[Turn],
     last: int,
     part: int,
-    numbers: Sequence[int],
+    items: Sequence[str],
 ) -> AnnotationRequest:
-    items = [inventory_items()[number] for number in numbers]
     name, poles = person.persona.name, () if character is None else character.big_five
     return AnnotationRequest(
         instrument="self_inventory",
@@ -97,7 +91,7 @@ def _annotation_request(
         last=last,
         part=part,
         prompt=ask_self_inventory(heard, name, poles, _given(person, character), items),
-        fields=tuple(ReplyField(item, "integer", minimum=LOWEST, maximum=HIGHEST) for item in items),
+        fields=item_fields(items),
     )
 
 

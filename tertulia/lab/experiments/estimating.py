@@ -1,5 +1,6 @@
 """Estimate the cost of an experiment: a trial of each setting is rehearsed, and the calls are counted."""
 
+from collections import Counter
 from dataclasses import dataclass, replace
 
 from tertulia.lab.experiments.experiment import Experiment
@@ -9,7 +10,11 @@ from tertulia.lab.experiments.reached import Progress
 from tertulia.runs.driving.estimating import estimate
 from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
 from tertulia.runs.planning.starting import RunPlan
+from tertulia.state.text import counted
 from tertulia.storage.store import SqlStore
+
+#: Most settings that are named.
+_NAMED = 8
 
 #: How many of the newest finished runs of a model the time is estimated from.
 _RUNS_FOR_PACE = 12
@@ -81,3 +86,21 @@ def _seconds_a_turn(store: SqlStore, model: str) -> float | None:
     turns = sum(run.turns - (run.parent[1] - 1 if run.parent else 0) for run in runs)
     seconds = sum(call.seconds or 0.0 for run in runs for call in store.calls(run.run))
     return seconds / turns if turns else None
+
+
+def missing_phrase(store: SqlStore, reached: Progress) -> str:
+    """Return which conversations are missing, by setting, and how long they would take.
+
+    Raises:
+        TertuliaError: A setting can't be run.
+    """
+    by_setting = Counter(setting for _, setting, _ in reached.left)
+    named = [f"{setting}: {number}" for setting, number in by_setting.most_common(_NAMED)]
+    named += [f"and {len(by_setting) - _NAMED} more settings"] if len(by_setting) > _NAMED else []
+    found = estimate_experiment(store, reached)
+    unknown = "how long they take is not known before the first"
+    about = unknown if found.seconds is None else f"about {duration(found.seconds)}"
+    return (
+        f"{counted(found.trials, 'conversation')} of {found.of_trials} of {reached.experiment.name} missing "
+        f"({', '.join(named)}); {counted(found.utterances, 'utterance')}, {about}"
+    )

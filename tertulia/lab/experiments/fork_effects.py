@@ -13,7 +13,7 @@ from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.fork_points import fork_point_of
 from tertulia.lab.experiments.results import TrialRun, read_results
 from tertulia.metrics.diversity import Dialogue, distinct_n, words_per_utterance
-from tertulia.metrics.statistics import Contrast, contrast_of_cases
+from tertulia.metrics.statistics import Contrast, contrast_of_cases, jackknifed
 from tertulia.state.documents import Document
 from tertulia.state.text import clean, counted, number, shortened
 from tertulia.storage.store import SqlStore
@@ -174,7 +174,7 @@ def _effects(trials: Sequence[SeedLines], first: Sequence[SeedLines]) -> dict[st
     of_seeds = _over_seeds(seeds, equal)
     measured = {
         "words_per_line": Effect.of(_mean_of_seeds(dialogues, words_per_utterance), _over_seeds(seeds, lengths)),
-        "dist3": Effect.of(_dist3(dialogues), _over_seeds(seeds, parts)),
+        "dist3": Effect.of(distinct_n(dialogues, 3), _over_seeds(seeds, parts)),
         "equal_lines": Effect.of(of_seeds.value, of_seeds, is_share=True),
     }
     if trials is first:
@@ -192,21 +192,14 @@ def _mean_of_seeds(dialogues: Sequence[Dialogue], figure: Callable[[Sequence[Dia
     return sum(values) / len(values) if values else None
 
 
-def _dist3(dialogues: Sequence[Dialogue]) -> float | None:
-    return distinct_n(dialogues, 3)
-
-
 def _parts(dialogues: Sequence[Dialogue]) -> list[float | None]:
     """Return the part of each dialogue in dist-3 over all of them; their mean is that."""
-    whole, count = _dist3(dialogues), len(dialogues)
-    if whole is None or count < 2:
-        return [whole] * count
-    without = [_dist3([*dialogues[:at], *dialogues[at + 1 :]]) for at in range(count)]
-    known = [value for value in without if value is not None]
-    if len(known) < count:
-        return [None] * count
-    mean = sum(known) / count
-    return [whole + (count - 1) * (mean - value) for value in known]
+    found = jackknifed(dict(enumerate(dialogues)), lambda chosen: distinct_n(chosen, 3))
+    count = len(dialogues)
+    if found is None or len(found.without) < count:
+        return [None if found is None or count > 1 else found.value] * count
+    mean = sum(found.without.values()) / count
+    return [found.value + (count - 1) * (mean - value) for value in found.without.values()]
 
 
 def _less(a: float | None, b: float | None) -> float | None:

@@ -27,6 +27,7 @@ from tertulia.runs.driving.events import Emit
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import SettingError
 from tertulia.state.setpoint import LEVELS, DiversityMetric, Setpoint
+from tertulia.state.text import number
 from tertulia.storage.store import SqlStore
 
 #: How λ is found.
@@ -222,15 +223,9 @@ def landing_page(cases: Sequence[CaseLanding]) -> list[str]:
 def _row(landing: Landing) -> str:
     reached = "–" if landing.reached is None else f"{landing.reached:.3f} ({landing.error:.3f})"
     missed = "–" if landing.missed is None else f"{landing.missed:+.3f}"
-    return (
-        f"| {landing.case} | {landing.level} | {landing.way} | {landing.asked:.3f} | {reached} | {missed} | "
-        f"{_shown(landing.removal_factor)} | {_shown(landing.inconsistency)} | {_shown(landing.rollbacks)} | "
-        f"{landing.trials} |"
-    )
-
-
-def _shown(figure: float | None) -> str:
-    return "–" if figure is None else f"{figure:.2f}"
+    shares = [number(value, 2) for value in (landing.removal_factor, landing.inconsistency, landing.rollbacks)]
+    cells = [landing.case, landing.level, landing.way, f"{landing.asked:.3f}", reached, missed, *shares, landing.trials]
+    return f"| {' | '.join(map(str, cells))} |"
 
 
 def _over_all(cases: Sequence[CaseLanding]) -> Iterator[str]:

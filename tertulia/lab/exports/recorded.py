@@ -4,15 +4,14 @@ No format is known here. Absolute times of calls are not stored: a call begins a
 run's creation on, and lasts its share of the time of its batch.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 
 from tertulia.lab.experiments.experiment import Experiment, experiment_of
 from tertulia.lab.experiments.reached import progress_of
-from tertulia.lab.experiments.results import TrialRun, first_turn_of
-from tertulia.lab.reports.measures import Measuring
+from tertulia.lab.reports.measures import figures_of_run
 from tertulia.lab.reports.report import METRICS
 from tertulia.prompts.render import as_messages, text_of
 from tertulia.state.cognition import Call
@@ -135,13 +134,8 @@ class RecordedRun:
     @cached_property
     def figures(self) -> dict[str, float]:
         """Its figures as `Run.measure` has them: of it alone, and without an embedder."""
-        first = 1 if self.run.trial is None else first_turn_of(self.run.trial.case)
-        trial = TrialRun("", "", 1, self.run, spoken_in(self.store, self.run, first))
-        found: Mapping[str, object] = {}
-        if trial.dialogue:
-            found = Measuring(self.store, [trial], None).figures(METRICS).get("", {})
-        values = {metric: next(iter(sample.values())).value for metric, sample in found.items()}  # type: ignore[attr-defined]
-        return {metric: float(value) for metric, value in values.items() if value is not None}
+        case = "" if self.run.trial is None else self.run.trial.case
+        return figures_of_run(self.store, self.run, case, METRICS)
 
     def place(self) -> Document:
         """Return its place in an experiment; null for each if it is of none."""

@@ -18,9 +18,9 @@ for generative AI as of `opentelemetry-semantic-conventions` 0.66.
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from importlib.metadata import PackageNotFoundError, version
 
 from tertulia.lab.exports.recorded import Line, RecordedRun, TimedCall, prompt_messages
+from tertulia.lab.reports.provenance import installed_versions
 from tertulia.state.documents import Document
 
 _TOOL = "tertulia"
@@ -38,18 +38,12 @@ Value = str | int | float | bool | None
 
 def span_lines(runs: Sequence[RecordedRun]) -> Iterator[str]:
     """Yield the spans of each run as a line: the body of a request to a collector's `/v1/traces`."""
-    resource = {"attributes": _attributes({"service.name": _TOOL, "service.version": _version()})}
+    version = installed_versions().get(_TOOL, "unknown")  # a checkout that is not installed
+    resource = {"attributes": _attributes({"service.name": _TOOL, "service.version": version})}
     for run in runs:
-        scope = {"scope": {"name": _TOOL, "version": _version()}, "spans": list(_spans(run))}
+        scope = {"scope": {"name": _TOOL, "version": version}, "spans": list(_spans(run))}
         request = {"resourceSpans": [{"resource": resource, "scopeSpans": [scope]}]}
         yield json.dumps(request, ensure_ascii=False)
-
-
-def _version() -> str:
-    try:
-        return version("tertulia")
-    except PackageNotFoundError:  # a checkout that is not installed
-        return "unknown"
 
 
 def _spans(run: RecordedRun) -> Iterator[Document]:

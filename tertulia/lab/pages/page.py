@@ -4,9 +4,11 @@ Nothing here knows the form in which it is written: Markdown (page_markdown.py),
 (page_data.py), plots (plots.py). All texts are plain; the writers escape them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeVar
+
+T = TypeVar("T")
 
 #: The content of a cell: text, a number, or an interval; `None` for no data.
 Interval = tuple[float, float]
@@ -54,6 +56,23 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     on_page: bool = True
     is_grouped: bool = False
+
+
+#: A column, and how its cell is taken of a thing.
+Taken = tuple[Column, Callable[[T], Cell]]
+
+
+def table_of(
+    name: str,
+    title: str,
+    columns: Sequence[Taken[T]],
+    things: Iterable[T],
+    on_page: bool = True,
+    is_grouped: bool = False,
+) -> Table:
+    """Return a table with a row for each thing."""
+    rows = [[take(thing) for _, take in columns] for thing in things]
+    return Table(name, title, [column for column, _ in columns], rows, on_page, is_grouped)
 
 
 @dataclass(frozen=True)

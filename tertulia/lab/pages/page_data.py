@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tertulia.lab.pages.page import Cell, Column, Figure, Page, Table
-from tertulia.state.errors import MissingPackageError, extra_hint
+from tertulia.state.optional import importing
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -87,13 +87,10 @@ def check_parquet() -> None:
     Raises:
         UsageError: pandas or pyarrow is not installed.
     """
-    try:
+    with importing("pandas", "lab", "Parquet files"):
         import pandas  # noqa: F401
+    with importing("pyarrow", "lab", "Parquet files"):
         import pyarrow  # noqa: F401
-    except ModuleNotFoundError as missing:
-        raise MissingPackageError(
-            f"Parquet files need {missing.name}, which is not installed; run: {extra_hint('lab')}"
-        ) from None
 
 
 def _names(columns: Sequence[Column]) -> list[str]:

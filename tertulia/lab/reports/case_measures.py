@@ -1,24 +1,24 @@
-"""The figures of trials that need their cases: whether they are to the point, whose words they are, and reused words.
+"""The figures of trials that need an embedder: whether they are to the point, whose words they are, and of populations.
 
 All texts have their names masked: else a name would tell case and speaker, whatever is said.
 """
 
-import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tertulia.lab.population import OF_LINES
 from tertulia.lab.reports.measured_trials import KnownVectors, MeasuredTrial
-from tertulia.metrics.diversity import directions_of, mean
+from tertulia.metrics.diversity import mean
+from tertulia.metrics.population import PopulationFigures, Vectors, attractor, figures_of_lines, thirds
 from tertulia.metrics.to_the_point import NEAREST, ToThePoint, texts_of_case, to_the_point
 from tertulia.nodes.meeting.address import without_names
 from tertulia.nodes.shared.known import known_to
 from tertulia.state.album import Population
 from tertulia.state.records import Case
 from tertulia.views.measuring.line_checks import checks_of
+from tertulia.views.measuring.population import lines_of
 
 #: By setting, case and number, the trials that all settings have.
 Trials = Mapping[str, Mapping[str, Mapping[int, MeasuredTrial]]]
@@ -35,8 +35,6 @@ _POINTED = {
     "denied": "denied",
     "partners_memories": "partners",
 }
-#: How near the nearest of its speaker's memories is to an utterance that uses it (a cosine).
-_USED = 0.5
 
 
 class CaseMeasures:
@@ -46,13 +44,9 @@ class CaseMeasures:
         self._trials, self._embedder = trials, embedder
         self._pointed: dict[str, ToThePoint] = {}
         self._speakers: dict[tuple[str, int | None], list[float]] = {}
-        self._uses: dict[tuple[str, int | None], list[tuple[str, int]]] = {}
         self._figures: Mapping[str, Figure] = {
             **{name: partial(self._of_case, field) for name, field in _POINTED.items()},
-            "sim_gap": self._gap,
             "speaker_found": self._speaker_found,
-            "memory_reuse": self._reuse,
-            "memory_evenness": self._evenness,
         }
 
     def figure(self, name: str) -> Figure | None:
@@ -88,30 +82,7 @@ class CaseMeasures:
         checks = [check if text else None for check, text in zip(checks, masked, strict=True)]
         return to_the_point({case: [masked]}, known, self._embedder, {case: [checks]})[case]
 
-    # --- of cases and people ----------------------------------------------------------------------------------------
-
-    def _gap(self, trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
-        """Return the mean cosine of a case's trials minus that to the trials of the other cases."""
-        if len(trials) < 2:
-            return None
-        cases = self._trials[trials[0].setting]
-        chosen = {trial.run.run for trial in trials}
-        others = [
-            trial
-            for of_case in cases.values()
-            if chosen.isdisjoint(trial.run.run for trial in of_case.values())
-            for trial in of_case.values()
-        ]
-        here, there = self._directions(trials, at), self._directions(others, at)
-        if len(here) < 2 or not len(there):
-            return None
-        number = len(here)
-        within = (np.square(here.sum(axis=0)).sum() - number) / (number * (number - 1))
-        return float(within - here.mean(axis=0) @ there.mean(axis=0))
-
-    def _directions(self, trials: Iterable[MeasuredTrial], at: int | None) -> NDArray[np.float64]:
-        texts = [text for trial in trials if (text := "\n".join(filter(None, _masked(trial, at))))]
-        return np.array(directions_of(self._embedder.embed(texts))) if texts else np.empty((0, 0))
+    # --- of people --------------------------------------------------------------------------------------------------
 
     def _speaker_found(self, trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
         """Return the share of utterances to which the knowledge of its speaker is the nearest."""
@@ -143,55 +114,13 @@ class CaseMeasures:
                 right.append(float(people[int(np.argmax(near))] == speaker))
         return right
 
-    # --- memories over trials ---------------------------------------------------------------------------------------
 
-    def _used(self, trial: MeasuredTrial, at: int | None) -> list[tuple[str, int]]:
-        """Return the memories that a trial's utterances use, as person and number, one for each utterance that does."""
-        key = trial.run.run, at
-        if key not in self._uses:
-            self._uses[key] = self._find_uses(trial, at)
-        return self._uses[key]
-
-    def _find_uses(self, trial: MeasuredTrial, at: int | None) -> list[tuple[str, int]]:
-        if not isinstance(trial.start, Case):
-            return []
-        used = []
-        for (speaker, _), text in zip(trial.lines(at), _masked(trial, at), strict=True):
-            if not text or speaker not in trial.start.names:
-                continue
-            memories = [without_names(m.text, trial.start.names) for m in trial.start.participant(speaker).memories]
-            if not any(memories):
-                continue
-            cosines = np.array(self._embedder.embed(memories)) @ np.array(self._embedder.embed([text]))[0]
-            if cosines.max() >= _USED:
-                used.append((speaker, int(cosines.argmax())))
-        return used
-
-    def _reuse(self, trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
-        """Return the share of the other trials that use a memory which one uses, as its mean over used memories."""
-        if len(trials) < 2:
-            return None
-        counts = Counter(memory for trial in trials for memory in set(self._used(trial, at)))
-        return mean((count - 1) / (len(trials) - 1) for count in counts.values())
-
-    def _evenness(self, trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
-        """Return the entropy of the memories that are used, over that if all memories were used equally often."""
-        counts = Counter(memory for trial in trials for memory in self._used(trial, at))
-        start = trials[0].start if trials else None
-        if not isinstance(start, Case) or not counts:
-            return None
-        number = len(start.initiator.memories) + len(start.partner.memories)
-        shares = [count / counts.total() for count in counts.values()]
-        return -sum(share * math.log(share) for share in shares) / math.log(number) if number > 1 else None
-
-
-#: The metrics of `CaseMeasures`, and those of prompts (`measures`) and of several trials.
-OF_CASES = (*_POINTED, "sim_gap", "speaker_found", "memory_reuse", "memory_evenness")
-_OF_SEVERAL = ("sim_gap", "memory_reuse", "trigrams_between")
+#: The metrics of `CaseMeasures`.
+OF_CASES = (*_POINTED, "speaker_found")
 
 
 def why_not_measured(trials: Trials, metrics: Iterable[str], has_embedder: bool) -> dict[str, str]:
-    """Return which of these metrics can't be had of trials of this kind and number, and why."""
+    """Return which of these metrics can't be had of trials of this kind, and why."""
     found = {metric: _why_not(trials, metric.partition("@")[0], has_embedder) for metric in metrics}
     return {metric: reason for metric, reason in found.items() if reason is not None}
 
@@ -200,18 +129,14 @@ def _why_not(trials: Trials, name: str, has_embedder: bool) -> str | None:
     cases = next(iter(trials.values()), {})
     if name in OF_CASES and not has_embedder:
         return "as nothing embeds what is said"
-    if name in _OF_SEVERAL and max(map(len, cases.values()), default=0) < 2:
-        return "as each case has one trial"
     if name == "recited_lines":
         return _why_no_prompt(trials)
-    if name == "sim_gap":
-        return "as there is no other case to tell it from" if len(cases) < 2 else None
-    if name in _POINTED or name.startswith("memory_"):
+    if name in _POINTED:
         starts = [next(iter(found.values())).start for found in cases.values()]
         texts = {tuple(texts_of_case(start)) for start in starts if isinstance(start, Case)}
         if not texts:
             return "as only conversations of two have a case"
-        return "as there is no other case to tell it from" if name in _POINTED and len(texts) < 2 else None
+        return "as there is no other case to tell it from" if len(texts) < 2 else None
     return None
 
 
@@ -223,3 +148,44 @@ def _why_no_prompt(trials: Trials) -> str | None:
 
 def _masked(trial: MeasuredTrial, at: int | None) -> list[str]:
     return [without_names(text, trial.start.names) for _, text in trial.lines(at)]
+
+
+class PopulationMeasures:
+    """Takes these figures of an experiment's trials; each is measured once."""
+
+    def __init__(self, trials: Trials, embedder: KnownVectors) -> None:
+        self._trials, self._embedder = trials, embedder
+        self._figures: dict[str, tuple[PopulationFigures, tuple[Vectors, Vectors] | None]] = {}
+        self._attracted: dict[str, dict[str, float]] = {}
+
+    def figure(self, name: str) -> Figure | None:
+        """Return how a figure is taken; `None` if it is none of these."""
+        if name == "attractor":
+            return self._attractor
+        return partial(self._of_conversation, name) if name in OF_LINES else None
+
+    def _of_conversation(self, name: str, trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
+        return None if at is not None else mean(getattr(self._measured(trial)[0], name) for trial in trials)
+
+    def _measured(self, trial: MeasuredTrial) -> tuple[PopulationFigures, tuple[Vectors, Vectors] | None]:
+        if trial.run.run not in self._figures:
+            lines, recited = lines_of(trial.conversation, self._embedder)
+            figures = figures_of_lines(lines, recited, trial.run.seed)
+            self._figures[trial.run.run] = figures, None if figures.reason else thirds(lines)
+        return self._figures[trial.run.run]
+
+    def _attractor(self, trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
+        if at is not None or not trials:
+            return None
+        of_setting = self._attracted_in(trials[0].setting)
+        return mean(of_setting.get(trial.run.run) for trial in trials)
+
+    def _attracted_in(self, setting: str) -> dict[str, float]:
+        if setting not in self._attracted:
+            each = [trial for of_case in self._trials[setting].values() for trial in of_case.values()]
+            ends = {trial.run.run: end for trial in each if (end := self._measured(trial)[1]) is not None}
+            cases = [trial.run.scenario for trial in each if trial.run.run in ends]
+            early, late = ([end[part] for end in ends.values()] for part in (0, 1))
+            values = attractor(early, late, cases) if len(ends) > 1 else []
+            self._attracted[setting] = dict(zip(ends, values, strict=False))
+        return self._attracted[setting]

@@ -10,15 +10,16 @@ Source: APP §2 (figures of a case over its trials), App. D (by index; exclusive
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import chain
 from types import MappingProxyType
 
-from tertulia.lab.experiments.results import TrialRun
+from tertulia.lab.experiments.results import TrialRun, first_turn_of
+from tertulia.lab.experiments.sources import source_of
 from tertulia.lab.population import OF_ANSWERS
-from tertulia.lab.reports.case_measures import CaseMeasures, Figure, Trials, why_not_measured
+from tertulia.lab.reports.case_measures import CaseMeasures, Figure, PopulationMeasures, Trials, why_not_measured
 from tertulia.lab.reports.measured_trials import KnownVectors, Making, MeasuredTrial
-from tertulia.lab.reports.population_measures import PopulationMeasures
 from tertulia.metrics.diversity import mean, mean_pairwise_cosine
 from tertulia.metrics.exclusiveness import mean_highest_cosine
 from tertulia.metrics.participation import AgentFigures
@@ -26,7 +27,9 @@ from tertulia.metrics.repetition import equals_earlier, repeated_lines
 from tertulia.metrics.statistics import CaseFigure, Sample, common_trials, jackknifed, sample_of
 from tertulia.metrics.variety import expected_distinct, vendi_score
 from tertulia.state.language_model import Embedder
+from tertulia.state.records import RunRecord
 from tertulia.state.store import Store
+from tertulia.views.measuring.dialogues import spoken_in
 
 #: A trial of setting A and the same of setting B.
 _Pair = tuple[MeasuredTrial, MeasuredTrial]
@@ -64,6 +67,7 @@ class Measuring:
             trial = known.get(found.run.run) or MeasuredTrial(found, store, read_prompt)
             cases.setdefault(case, {})[found.trial] = trial
         self.trials: Trials = common_trials(everything)
+        self._each_run = each_run
         self.unpaired = sum(map(_count, everything.values())) - sum(map(_count, self.trials.values()))
         self._embedder = None if embedder is None else KnownVectors(embedder)
         self._of_cases = None if self._embedder is None else CaseMeasures(self.trials, self._embedder)
@@ -89,16 +93,22 @@ class Measuring:
         return {case: _one_of(trials).start.time.timestamp() / 3600 for case, trials in cases.items()}
 
     def figures(self, metrics: Iterable[str]) -> dict[str, dict[str, Sample]]:
-        """Return the figures by setting and metric; a metric that nothing has is left out."""
+        """Return the figures by setting and metric, each case with its source; a metric without figures is left out."""
         measured: dict[str, dict[str, Sample]] = {setting: {} for setting in self.trials}
         for metric in metrics:
             for setting, sample in self._samples(metric).items():
                 if sample:
-                    measured[setting][metric] = sample
+                    measured[setting][metric] = self._with_sources(sample)
         return measured
 
+    def _with_sources(self, sample: Sample) -> Sample:
+        """Return the figures of cases with the source of each; of single runs it is one."""
+        if self._each_run:
+            return sample
+        return {case: replace(figure, source=source_of(case)) for case, figure in sample.items()}
+
     def why_not_measured(self, metrics: Iterable[str]) -> dict[str, str]:
-        """Return which metrics that need a case, a prompt, or several trials can't be had of these trials, and why."""
+        """Return which metrics that need a case or a prompt can't be had of these trials, and why."""
         return why_not_measured(self.trials, metrics, self._embedder is not None)
 
     def _samples(self, metric: str) -> dict[str, Sample]:
@@ -175,7 +185,7 @@ class Measuring:
                 case: jackknifed(pairs[case], partial(self._over_groups, metric, numbers))
                 for case, numbers in by_case.items()
             }
-            found[metric] = {case: figure for case, figure in samples.items() if figure is not None}
+            found[metric] = self._with_sources({case: of for case, of in samples.items() if of is not None})
         return {metric: sample for metric, sample in found.items() if sample}
 
     def _over_groups(self, metric: str, groups: Sequence[set[str]], pairs: Sequence[_Pair]) -> float | None:
@@ -195,6 +205,18 @@ class Measuring:
         n = int(metric[-1])
         known, found = ({gram for trial in side for gram in trial.spoken().grams[n]} for side in (a, b))
         return len(found - known) / len(found) if known and found else None
+
+
+def figures_of_run(
+    store: Store, run: RunRecord, case: str, metrics: Iterable[str], embedder: Embedder | None = None
+) -> dict[str, float]:
+    """Return metrics of a run by itself: of a case `run:ID@TURN`, of the turns from there on.
+
+    A metric that needs several dialogues, an embedder that is not given, or has nothing to measure is missing.
+    """
+    trial = TrialRun(case, "", 1, run, spoken_in(store, run, first_turn_of(case)))
+    figures = Measuring(store, [trial], embedder).figures(metrics).get("", {})
+    return {metric: float(next(iter(sample.values())).value) for metric, sample in figures.items()}
 
 
 def _by_group(pairs: Mapping[int, _Pair], groups: int | None) -> list[set[str]]:
@@ -262,45 +284,11 @@ def _duplicates(trials: Sequence[MeasuredTrial], at: int | None) -> float | None
     return mean(trial.spoken(at).ends_in_repetition for trial in trials)
 
 
-# --- figures of sense, without which diversity is none ---------------------------------------------------------------
-
-
-def _without_sense(trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
-    lines = slice(None) if at is None else slice(at, at + 1)
-    return mean(float(has_fault) for trial in trials for has_fault in trial.has_faults[lines])
-
-
 def _repeated_lines(trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
     """Return the share of utterances that equal an earlier one of their dialogue, as its mean over dialogues."""
     if at is None:
         return mean(repeated_lines(trial.dialogue) for trial in trials)
     return mean(equals_earlier(trial.dialogue)[at] for trial in trials) if at else None
-
-
-# --- figures that are taken from elsewhere --------------------------------------------------------------------------
-
-
-def _trigrams_within(trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
-    """Return the share of a dialogue's triples of words that stood in it before, as its mean over dialogues."""
-    grams = [trial.spoken(at).grams[3] for trial in trials]
-    return mean(1 - len(found) / found.total() if found.total() else None for found in grams)
-
-
-def _trigrams_between(trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
-    """Return the share of a dialogue's distinct triples of words that another trial has, as its mean over dialogues."""
-    if len(trials) < 2:
-        return None
-    grams = [set(trial.spoken(at).grams[3]) for trial in trials]
-    having = Counter(gram for found in grams for gram in found)
-    return mean(sum(having[gram] > 1 for gram in found) / len(found) if found else None for found in grams)
-
-
-def _recited_lines(trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
-    return mean(recited for trial in trials for recited in trial.recited[_at(at)])
-
-
-def _at(at: int | None) -> slice:
-    return slice(None) if at is None else slice(at, at + 1)
 
 
 # --- figures of how turns came about ----------------------------------------------------------------------------------
@@ -361,12 +349,10 @@ def _of_agent(name: str, agent: AgentFigures) -> float | None:
 
 _FIGURES: Mapping[str, Figure] = {
     **{f"dist{n}": partial(_distinct, n) for n in (1, 2, 3)},
-    "without_sense": _without_sense,
+    "without_sense": partial(_of_lines, "has_faults"),
     "repeated_lines": _repeated_lines,
     "len": _length,
-    "trigrams_within": _trigrams_within,
-    "trigrams_between": _trigrams_between,
-    "recited_lines": _recited_lines,
+    "recited_lines": partial(_of_lines, "recited"),
     "duplicate_rate": _duplicates,
     **{f"removed_{field}": partial(_of_removal, field) for field in ("items", "words", "attention")},
     **{f"left_{initial}": partial(_left, initial) for initial in "bmpe"},

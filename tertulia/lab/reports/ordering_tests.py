@@ -139,9 +139,9 @@ def _found(
     if isinstance(claim, WeightedSum):
         return _sum(claim, figures), ""
     if isinstance(claim, Rising):
-        curve = trend([(position, figures[setting][claim.metric]) for position, setting in claim.curve.points])
-        rho = "" if curve.rho.value is None else f"rank correlation {curve.rho.value:.2f}, mean of {curve.rho.cases}"
-        return _signed(curve.slope, claim.falls), rho
+        slope, rho = trend([(position, figures[setting][claim.metric]) for position, setting in claim.curve.points])
+        note = "" if rho.value is None else f"rank correlation {rho.value:.2f}, mean of {rho.cases}"
+        return _signed(slope, claim.falls), note
     if isinstance(claim, Efficient):
         curves = [
             [(figures[setting][claim.position], figures[setting][claim.metric]) for setting in settings]

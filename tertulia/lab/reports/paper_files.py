@@ -15,7 +15,7 @@ Orderings that need a setting which only the full size has are left out of the q
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -186,17 +186,8 @@ def _every(given: Sequence[Document], curves: Document) -> dict[str, Any]:
     return {"kind": "every_sum", "sums": [_above(part, curves) for part in given]}
 
 
-def _highest(given: Document, curves: Document) -> dict[str, Any]:
-    """`{metric, setting, among}`, settings or a curve; or `{setting, metric, among_names}`, of people in a setting."""
-    return _extreme(given, curves, 1)
-
-
-def _lowest(given: Document, curves: Document) -> dict[str, Any]:
-    """A value as `highest` takes it."""
-    return _extreme(given, curves, -1)
-
-
 def _extreme(given: Document, curves: Document, sign: int) -> dict[str, Any]:
+    """`{metric, setting, among}`, settings or a curve; or `{setting, metric, among_names}`, of people in a setting."""
     setting, metric = given["setting"], given["metric"]
     if "among_names" in given:
         rivals = [f"{base_of(metric)}:{name}" for name in given["among_names"]]
@@ -249,16 +240,11 @@ def _every_above(given: Document, curves: Document) -> dict[str, Any]:
     return {"kind": "every_sum", "sums": sums}
 
 
-def _rises(given: Document, curves: Document) -> dict[str, Any]:
+def _rises(given: Document, curves: Document, falls: bool = False) -> dict[str, Any]:
     """`{metric, curve}`, if wanted on the part of the curve `from` a position `to` another."""
     low, high = given.get("from", float("-inf")), given.get("to", float("inf"))
     points = [point for point in curves[given["curve"]]["points"] if low <= point[0] <= high]
-    return {"kind": "rising", "metric": given["metric"], "curve": {"points": points}}
-
-
-def _falls(given: Document, curves: Document) -> dict[str, Any]:
-    """A value as `rises` takes it."""
-    return _rises(given, curves) | {"falls": True}
+    return {"kind": "rising", "metric": given["metric"], "curve": {"points": points}, "falls": falls}
 
 
 def _efficient(given: Document, curves: Document) -> dict[str, Any]:
@@ -290,13 +276,13 @@ def _terms(given: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
 _CLAIMS: Mapping[str, Callable[[Any, Document], dict[str, Any]]] = {
     "above": _above,
     "every": _every,
-    "highest": _highest,
-    "lowest": _lowest,
+    "highest": partial(_extreme, sign=1),
+    "lowest": partial(_extreme, sign=-1),
     "above_line": _above_line,
     "mean_above": _mean_above,
     "every_above": _every_above,
     "rises": _rises,
-    "falls": _falls,
+    "falls": partial(_rises, falls=True),
     "efficient": _efficient,
     "over_time": _over_time,
 }

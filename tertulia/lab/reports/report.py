@@ -19,7 +19,6 @@ from tertulia.lab.reports.measures import Measuring
 from tertulia.lab.reports.ordering_tests import Figures
 from tertulia.lab.reports.papers import Profile, Report, WeightedSum, metric_named, metrics_by_name
 from tertulia.lab.reports.provenance import Provenance, SettingCost, computed_on, cost_by_setting
-from tertulia.lab.reports.setting_figures import with_sources
 from tertulia.lab.reports.verdicts import Outcome, Verdict, verdicts
 from tertulia.metrics.inference import holm
 from tertulia.metrics.statistics import CaseMean, Contrast, case_mean, paired_difference
@@ -113,9 +112,9 @@ class Findings:
         There is none if a report has orderings, which are tested then.
         """
         places = [] if self.report.orderings else [(row, metric) for metric in self.metrics for row in self.rows]
-        found = {place: self.difference(*place) for place in places}
-        tested = {place: each.p for place, each in found.items() if each is not None and each.p is not None}
-        return dict(zip(tested, holm([*tested.values()]), strict=True))
+        found = [self.difference(*place) for place in places]
+        adjusted = holm([None if each is None else each.p for each in found])
+        return {place: p for place, p in zip(places, adjusted, strict=True) if p is not None}
 
     def published(self, setting: str, metric: str) -> float | None:
         """Return the published figure."""
@@ -158,9 +157,8 @@ def find(
     longest = max((len(trial.dialogue) for trial in measuring.all), default=0)
     metrics = [metric for metric in report.metrics if metric not in (skipped or {})]
     by_index = [f"{metric}@{at}" for metric in metrics for at in range(longest)] if report.by_index else []
-    is_one_source = report.resampled == "runs"
-    figures = _figures(report, measuring, [*metrics, *by_index], is_one_source)
-    beside = None if control is None else _figures(report, control, [*metrics, *by_index], is_one_source)
+    figures = _figures(report, measuring, [*metrics, *by_index])
+    beside = None if control is None else _figures(report, control, [*metrics, *by_index])
     if any(found.run.rehearsed for found in results.runs):
         beside = figures
     return Findings(
@@ -196,19 +194,16 @@ def _unchanged(measuring: Measuring, baseline: str) -> dict[str, int]:
     return {setting: count for setting, count in counts.items() if count}
 
 
-def _figures(report: Report, measuring: Measuring, metrics: Sequence[str], is_one_source: bool) -> Figures:
-    """Return the figures of the cases, each with its source."""
-    figures = _compared(report, measuring) if report.rows else measuring.figures(metrics)
-    return figures if is_one_source else with_sources(figures)
+def _figures(report: Report, measuring: Measuring, metrics: Sequence[str]) -> Figures:
+    """Return the figures of the cases by setting, or by row of a comparison."""
+    if not report.rows:
+        return measuring.figures(metrics)
+    return {row: measuring.exclusiveness(a, b, report.groups, report.metrics) for row, (a, b) in report.rows.items()}
 
 
 def slug(name: str) -> str:
     """Return a name as the name of a file or a folder."""
     return _NOT_IN_FILE_NAMES.sub("-", name).strip("-.") or "experiment"
-
-
-def _compared(report: Report, measuring: Measuring) -> Figures:
-    return {row: measuring.exclusiveness(a, b, report.groups, report.metrics) for row, (a, b) in report.rows.items()}
 
 
 def report_of_experiment(

@@ -1,12 +1,10 @@
 """A report as JSON: its figures, verdicts and costs, with all digits."""
 
 from dataclasses import asdict
-from typing import Any
 
 from tertulia.lab.experiments.plan import plan_digest
 from tertulia.lab.reports.not_measured import not_measured
 from tertulia.lab.reports.report import Findings
-from tertulia.lab.reports.report_tables import interval_of
 from tertulia.lab.reports.verdicts import Verdict, tally
 from tertulia.metrics.statistics import CaseMean
 from tertulia.state.documents import SCHEMA_VERSION, Document
@@ -49,27 +47,11 @@ def _figure(findings: Findings, metric: str, setting: str) -> Document:
         "metric": metric,
         "setting": setting,
         "paper": findings.published(setting, metric),
-        "here": _mean(here),
+        "here": here.document(),
         "difference": None
         if difference is None
-        else _mean(difference)
-        | {
-            "effect_size": difference.effect_size,
-            "above": difference.above,
-            "p": difference.p,
-            "p_adjusted": findings.p_adjusted.get((setting, metric)),
-        },
+        else difference.document() | {"p_adjusted": findings.p_adjusted.get((setting, metric))},
         "verdict": findings.outcome(setting, metric),
-    }
-
-
-def _mean(found: CaseMean) -> dict[str, Any]:
-    interval = interval_of(found)
-    return {
-        "value": found.value,
-        "interval": None if interval is None else list(interval),
-        "cases": found.cases,
-        "dialogues": found.trials,
     }
 
 
@@ -81,11 +63,11 @@ def _ordering(verdict: Verdict) -> Document:
         "published": verdict.ordering.published,
         "verdict": verdict.outcome,
         "primary": verdict.is_primary,
-        "here": None if verdict.found is None else _mean(verdict.found),
+        "here": None if verdict.found is None else CaseMean.document(verdict.found),
         "p": verdict.p,
         "p_adjusted": verdict.p_adjusted,
         "no_larger_than": verdict.bound,
-        "control": None if verdict.control is None else _mean(verdict.control),
+        "control": None if verdict.control is None else CaseMean.document(verdict.control),
         "would_decide": None if verdict.needed is None else verdict.needed.model_dump(),
         "note": verdict.note or None,
     }

@@ -30,5 +30,5 @@ ABOUT = {
     "plain": "Repeat Table 2 without what the embedded model's settings add.",
     ALL: "Make all of these, one after another, and a page with all verdicts and costs.",
     "album": "Compare two stored album chats, LOW and HIGH: length, variety, naming, repetition and choice, by call.",
-    "population": "Measure whether people of stored runs become one another; an experiment's settings are compared.",
+    "population": "Measure whether people of stored runs and simulated towns become one another.",
 }

@@ -1,32 +1,46 @@
-"""All reports on one page: every verdict, and the cost of everything."""
+"""All reports on one page: every verdict, and the cost of everything.
 
-from collections.abc import Sequence
+An ordering is counted once, though its settings may be one condition by different names. λ = 1 removes every item that
+λ may remove, as removing the blocks of them does: model, prompt and draws are the same, and so are the lines, unless
+repetition is banned: of units that λ removed, too, but of no block that was never in the prompt (docs/readings.md). If
+nothing is removed by scores, nothing about scores matters.
+"""
 
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from tertulia.lab.experiments.experiment import Setting
 from tertulia.lab.experiments.progress import duration
-from tertulia.lab.pages.page import Cell, Column, Commands, Items, Page, Paragraph, Section, Table
-from tertulia.lab.reports.conditions import claim_of
+from tertulia.lab.pages.page import Column, Commands, Items, Page, Paragraph, Section, Taken, table_of
+from tertulia.lab.reports.papers import Ordering
 from tertulia.lab.reports.provenance import hardware, total_cost, versions_phrase
 from tertulia.lab.reports.report import Findings
 from tertulia.lab.reports.report_page import REHEARSED
 from tertulia.lab.reports.report_tables import verdicts_table
-from tertulia.lab.reports.verdicts import OUTCOMES, Verdict, tally
+from tertulia.lab.reports.verdicts import OUTCOMES, Outcome, Verdict, tally
 from tertulia.state.documents import SCHEMA_VERSION, Document
 
-_REPORTS = (
-    Column("report", "report"),
-    Column("title", "title"),
-    Column("runs", "conversations", "count"),
-    Column("missing", "missing or failed", "count"),
-    Column("reproduced", "reproduced", "count"),
-    Column("not_reproduced", "not reproduced", "count"),
-    Column("bounded", "bounded", "count"),
-    Column("no_more_than_the_control", "no more than the control", "count"),
-    Column("must_hold", "must hold", "count"),
-    Column("undecided", "undecided", "count"),
-    Column("not_measured", "not measured", "count"),
-    Column("utterances", "utterances", "count"),
-    Column("calls", "calls", "count"),
-    Column("model_s", "model time, s", "number", 0),
+
+def _outcome_column(outcome: Outcome) -> Column:
+    title = "not measured" if outcome == "missing" else outcome
+    return Column(title.replace(" ", "_"), title, "count")
+
+
+def _tallied(outcome: Outcome, found: Findings) -> int:
+    return tally(found.verdicts)[outcome]
+
+
+_REPORTS: Sequence[Taken[Findings]] = (
+    (Column("report", "report"), lambda found: found.report.name),
+    (Column("title", "title"), lambda found: found.report.title),
+    (Column("runs", "conversations", "count"), lambda found: len(found.results.runs)),
+    (Column("missing", "missing or failed", "count"), lambda found: found.results.missing),
+    *((_outcome_column(outcome), partial(_tallied, outcome)) for outcome in OUTCOMES),
+    (Column("utterances", "utterances", "count"), lambda found: total_cost(found.costs.values()).utterances),
+    (Column("calls", "calls", "count"), lambda found: total_cost(found.costs.values()).cost.calls),
+    (Column("model_s", "model time, s", "number", 0), lambda found: total_cost(found.costs.values()).cost.seconds),
 )
 
 
@@ -46,7 +60,7 @@ def summary_page(findings: Sequence[Findings], command: str) -> Page:
         "All reports",
         [*rehearsed, Paragraph(_tally(verdicts)), Commands([command]), Items(facts)],
         [
-            Section("Reports", [Table("reports", "Reports", _REPORTS, [_row(found) for found in findings])]),
+            Section("Reports", [table_of("reports", "Reports", _REPORTS, findings)]),
             Section("Verdicts", [verdicts_table(verdicts)]),
         ],
     )
@@ -85,20 +99,49 @@ def _counts(verdicts: Sequence[Verdict]) -> dict[str, int]:
     return {outcome.replace(" ", "_"): number for outcome, number in tally(verdicts).items()}
 
 
-def _row(found: Findings) -> list[Cell]:
-    counts, spent = tally(found.verdicts), total_cost(found.costs.values())
-    return [
-        found.report.name,
-        found.report.title,
-        len(found.results.runs),
-        found.results.missing,
-        *(counts[outcome] for outcome in OUTCOMES),
-        spent.utterances,
-        spent.cost.calls,
-        spent.cost.seconds,
-    ]
-
-
 def _tally(verdicts: Sequence[Verdict]) -> str:
     counts = ", ".join(f"{number} {outcome}" for outcome, number in tally(verdicts).items() if number)
     return f"Of {len(verdicts)} distinct orderings that should hold: {counts or 'none was looked at'}."
+
+
+#: Parameters of how units are scored and taken, which do nothing if λ is 0 or 1.
+_OF_REMOVAL = ("removal_order", "removal_walk", "reducer", "record_scores", "cut_long_units", "nodes.score")
+
+#: The blocks of which λ = 1 leaves nothing, but for human needs, which a prompt has if they are set.
+_ALL_BLOCKS = "bmpe"
+
+
+def condition_of(setting: Setting) -> dict[str, Any]:
+    """Return the parameters of a setting in a form that is equal if conversations are."""
+    values: dict[str, Any] = {name: value for name, value in setting.items() if value is not None}
+    if "removal_factor" in values:
+        values["removal_factor"] = float(values["removal_factor"])
+    if values.get("removal_factor") not in (0, 1) or "retain" in values:
+        return values
+    same = {name: value for name, value in values.items() if name not in _OF_REMOVAL}
+    is_whole = not {"removed_blocks", "removable_blocks", "pruning", "human_needs"} & same.keys()
+    if same["removal_factor"] == 1 and is_whole and _is_banned_alike(same):
+        same |= {"removal_factor": 0.0, "removed_blocks": _ALL_BLOCKS}
+    return same
+
+
+def _is_banned_alike(setting: Setting) -> bool:
+    """Return whether the ban on repetition is the same whether λ takes items or their blocks are not there."""
+    has_ban = setting.get("no_repeat_ngram") != 0 or setting.get("dry", 0)  # unset is the model's own
+    return not has_ban or setting.get("matched_decoding") is False
+
+
+def claim_of(ordering: Ordering, settings: Mapping[str, Setting]) -> str:
+    """Return the claim of an ordering, with conditions in the place of settings' names; equal if claims are."""
+    named = {name: repr(sorted(condition_of(values).items())) for name, values in settings.items()}
+    return json.dumps(_with_conditions(ordering.claim.model_dump(mode="json"), named), sort_keys=True)
+
+
+def _with_conditions(value: Any, named: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        return named.get(value, value)
+    if isinstance(value, Mapping):
+        return {key: _with_conditions(each, named) for key, each in value.items()}
+    if isinstance(value, Iterable):
+        return [_with_conditions(each, named) for each in value]
+    return value

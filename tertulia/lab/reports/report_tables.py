@@ -1,9 +1,11 @@
 """The tables of a report: figures next to the published ones, verdicts, and the cost of conversations."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
-from tertulia.lab.pages.page import Cell, Column, Interval, Table
+from tertulia.lab.pages.page import Cell, Column, Interval, Table, Taken, table_of
 from tertulia.lab.reports.papers import metric_named
 from tertulia.lab.reports.provenance import SettingCost, total_cost
 from tertulia.lab.reports.report import Findings
@@ -34,21 +36,41 @@ def overview_table(findings: Findings) -> Table:
     return Table("overview", "Means over cases", columns, rows)
 
 
-_FIGURES = (
-    Column("metric", "metric"),
-    Column("setting", "setting"),
-    Column("paper", "paper", "number"),
-    Column("here", "here", "number"),
-    Column("interval", "95 % interval", "interval"),
-    Column("cases", "n cases", "count"),
-    Column("trials", "n dialogues", "count"),
-    Column("paper_difference", "paper, minus baseline", "difference"),
-    Column("difference", "here, minus baseline", "difference"),
-    Column("difference_interval", "95 % interval", "interval"),
-    Column("effect_size", "effect size", "difference", 2),
-    Column("above", "cases above", "count"),
-    Column("difference_cases", "of cases", "count"),
-    Column("verdict", "verdict"),
+@dataclass(frozen=True)
+class _Place:
+    """A metric in a setting of a report; without a difference, a part of it is `None`."""
+
+    findings: Findings
+    metric: str
+    setting: str
+
+    @cached_property
+    def here(self) -> CaseMean:
+        return self.findings.mean(self.setting, self.metric)
+
+    @cached_property
+    def difference(self) -> Contrast | None:
+        return self.findings.difference(self.setting, self.metric)
+
+
+_FIGURES: Sequence[Taken[_Place]] = (
+    (Column("metric", "metric"), lambda at: metric_named(at.metric).title),
+    (Column("setting", "setting"), lambda at: at.setting),
+    (Column("paper", "paper", "number"), lambda at: at.findings.published(at.setting, at.metric)),
+    (Column("here", "here", "number"), lambda at: at.here.value),
+    (Column("interval", "95 % interval", "interval"), lambda at: interval_of(at.here)),
+    (Column("cases", "n cases", "count"), lambda at: at.here.cases),
+    (Column("trials", "n dialogues", "count"), lambda at: at.here.trials),
+    (
+        Column("paper_difference", "paper, minus baseline", "difference"),
+        lambda at: at.findings.published_difference(at.setting, at.metric),
+    ),
+    (Column("difference", "here, minus baseline", "difference"), lambda at: part_of(at.difference, "value")),
+    (Column("difference_interval", "95 % interval", "interval"), lambda at: interval_of(at.difference)),
+    (Column("effect_size", "effect size", "difference", 2), lambda at: part_of(at.difference, "effect_size")),
+    (Column("above", "cases above", "count"), lambda at: part_of(at.difference, "above")),
+    (Column("difference_cases", "of cases", "count"), lambda at: part_of(at.difference, "cases")),
+    (Column("verdict", "verdict"), lambda at: at.findings.outcome(at.setting, at.metric)),
 )
 
 
@@ -57,83 +79,46 @@ def figures_table(findings: Findings, at_indices: bool = False) -> Table:
     metrics: list[str] = findings.metrics
     if at_indices:
         metrics = [f"{metric}@{at}" for metric in metrics for at in range(findings.longest)]
-    rows = [_figures_row(findings, metric, setting) for metric in metrics for setting in findings.rows]
+    places = [_Place(findings, metric, setting) for metric in metrics for setting in findings.rows]
     differences = f"Figures, and differences to {findings.report.baseline}"
     name, title = ("by_index", "By utterance index") if at_indices else ("figures", differences)
-    return Table(name, title, _FIGURES, rows, on_page=not at_indices, is_grouped=True)
+    return table_of(name, title, _FIGURES, places, on_page=not at_indices, is_grouped=True)
 
 
-def _figures_row(findings: Findings, metric: str, setting: str) -> list[Cell]:
-    here, difference = findings.mean(setting, metric), findings.difference(setting, metric)
-    return [
-        metric_named(metric).title,
-        setting,
-        findings.published(setting, metric),
-        here.value,
-        interval_of(here),
-        here.cases,
-        here.trials,
-        findings.published_difference(setting, metric),
-        *_contrast_cells(difference),
-        None if difference is None else difference.above,
-        None if difference is None else difference.cases,
-        findings.outcome(setting, metric),
-    ]
+def part_of(found: CaseMean | None, name: str) -> Any:
+    """Return a part of an estimate; `None` without one."""
+    return None if found is None else getattr(found, name)
 
 
-def _contrast_cells(found: Contrast | None) -> tuple[Cell, Cell, Cell]:
-    return (None, None, None) if found is None else (found.value, interval_of(found), found.effect_size)
-
-
-def interval_of(found: CaseMean | Estimate) -> Interval | None:
+def interval_of(found: CaseMean | Estimate | None) -> Interval | None:
     """Return the interval of an estimate; `None` without one."""
-    return None if found.ci_low is None or found.ci_high is None else (found.ci_low, found.ci_high)
+    return None if found is None or found.ci_low is None or found.ci_high is None else (found.ci_low, found.ci_high)
 
 
 # --- verdicts -------------------------------------------------------------------------------------------------------
 
-_VERDICTS = (
-    Column("ordering", "what should hold"),
-    Column("source", "source"),
-    Column("paper", "paper", "difference"),
-    Column("here", "here", "difference"),
-    Column("interval", "95 % interval", "interval"),
-    Column("effect_size", "effect size", "difference", 2),
-    Column("cases", "n cases", "count"),
-    Column("trials", "n dialogues", "count"),
-    Column("sources", "sources above"),
-    Column("p", "p, in its family", "number"),
-    Column("bound", "no larger than", "difference"),
-    Column("control", "control", "difference"),
-    Column("verdict", "verdict"),
-    Column("would_decide", "would decide"),
-    Column("note", "note"),
+_VERDICTS: Sequence[Taken[Verdict]] = (
+    (Column("ordering", "what should hold"), lambda of: of.ordering.text),
+    (Column("source", "source"), lambda of: of.ordering.source),
+    (Column("paper", "paper", "difference"), lambda of: of.ordering.published),
+    (Column("here", "here", "difference"), lambda of: part_of(of.found, "value")),
+    (Column("interval", "95 % interval", "interval"), lambda of: interval_of(of.found)),
+    (Column("effect_size", "effect size", "difference", 2), lambda of: part_of(of.found, "effect_size")),
+    (Column("cases", "n cases", "count"), lambda of: part_of(of.found, "cases")),
+    (Column("trials", "n dialogues", "count"), lambda of: part_of(of.found, "trials")),
+    (Column("sources", "sources above"), lambda of: _sources_above(of.found)),
+    (Column("p", "p, in its family", "number"), lambda of: of.p_adjusted),
+    (Column("bound", "no larger than", "difference"), lambda of: of.bound),
+    (Column("control", "control", "difference"), lambda of: part_of(of.control, "value")),
+    (Column("verdict", "verdict"), lambda of: of.outcome),
+    (Column("would_decide", "would decide"), lambda of: needed_phrase(of.needed)),
+    (Column("note", "note"), lambda of: of.note or None),
 )
 
 
 def verdicts_table(verdicts: Sequence[Verdict]) -> Table:
     """Return a row per ordering, those on the primary outcome first."""
-    ordered = sorted(verdicts, key=lambda verdict: not verdict.is_primary)
-    return Table("verdicts", "Orderings", _VERDICTS, [_verdict_row(verdict) for verdict in ordered])
-
-
-def _verdict_row(verdict: Verdict) -> list[Cell]:
-    found = verdict.found
-    return [
-        verdict.ordering.text,
-        verdict.ordering.source,
-        verdict.ordering.published,
-        *_contrast_cells(found),
-        None if found is None else found.cases,
-        None if found is None else found.trials,
-        None if found is None or found.sources < 2 else f"{_sources_above(found)} of {found.sources}",
-        verdict.p_adjusted,
-        verdict.bound,
-        None if verdict.control is None else verdict.control.value,
-        verdict.outcome,
-        needed_phrase(verdict.needed),
-        verdict.note or None,
-    ]
+    return table_of("verdicts", "Orderings", _VERDICTS, sorted(verdicts, key=lambda verdict: not verdict.is_primary))
 
 
 def sources_table(findings: Findings) -> Table:
@@ -161,8 +146,10 @@ def _by_source(found: Contrast) -> dict[str, list[float]]:
     return by_source
 
 
-def _sources_above(found: Contrast) -> int:
-    return sum(sum(values) > 0 for values in _by_source(found).values())
+def _sources_above(found: Contrast | None) -> str | None:
+    if found is None or found.sources < 2:
+        return None
+    return f"{sum(sum(values) > 0 for values in _by_source(found).values())} of {found.sources}"
 
 
 def needed_phrase(needed: Needed | None) -> str | None:
@@ -178,28 +165,26 @@ def needed_phrase(needed: Needed | None) -> str | None:
 
 # --- cost, cases and runs ---------------------------------------------------------------------------------------------
 
-_COST = (
-    Column("setting", "setting"),
-    Column("runs", "conversations", "count"),
-    Column("utterances", "utterances", "count"),
-    Column("calls", "calls", "count"),
-    Column("prompt_tokens", "tokens read", "count"),
-    Column("reply_tokens", "tokens written", "count"),
-    Column("model_s", "model time, s", "number", 1),
-    Column("model_s_per_utterance", "s per utterance", "number", 2),
+_COST: Sequence[Taken[tuple[str, SettingCost]]] = (
+    (Column("setting", "setting"), lambda of: of[0]),
+    (Column("runs", "conversations", "count"), lambda of: of[1].runs),
+    (Column("utterances", "utterances", "count"), lambda of: of[1].utterances),
+    (Column("calls", "calls", "count"), lambda of: of[1].cost.calls),
+    (Column("prompt_tokens", "tokens read", "count"), lambda of: of[1].cost.prompt_tokens),
+    (Column("reply_tokens", "tokens written", "count"), lambda of: of[1].cost.reply_tokens),
+    (Column("model_s", "model time, s", "number", 1), lambda of: of[1].cost.seconds),
+    (
+        Column("model_s_per_utterance", "s per utterance", "number", 2),
+        lambda of: of[1].cost.seconds / of[1].utterances if of[1].utterances else None,
+    ),
 )
 
 
 def cost_table(findings: Findings) -> Table:
     """Return a row per setting, and their sum, from the journal of calls."""
     costs = {setting: findings.costs[setting] for setting in findings.report.settings if setting in findings.costs}
-    rows = [_cost_row(setting, cost) for setting, cost in [*costs.items(), ("all", total_cost(costs.values()))]]
-    return Table("cost", "What the finished conversations took", _COST, rows)
-
-
-def _cost_row(setting: str, spent: SettingCost) -> list[Cell]:
-    each = spent.cost.seconds / spent.utterances if spent.utterances else None
-    return [setting, spent.runs, spent.utterances, *astuple(spent.cost), each]
+    of_all = ("all", total_cost(costs.values()))
+    return table_of("cost", "What the finished conversations took", _COST, [*costs.items(), of_all])
 
 
 def settings_table(findings: Findings) -> Table:

@@ -68,8 +68,8 @@ def verdicts(
     controls = [None if control is None else tested(ordering, control, times or {}) for ordering in given]
     is_primary = [metrics_of(ordering) <= {*primary} for ordering in given]
     can_fail = [test if not ordering.must_hold else OrderingTest() for ordering, test in zip(given, tests, strict=True)]
-    adjusted = _adjusted([test.p for test in can_fail], is_primary)
-    within = _adjusted([test.p_within for test in can_fail], is_primary)
+    adjusted = adjusted_in_families([test.p for test in can_fail], is_primary)
+    within = adjusted_in_families([test.p_within for test in can_fail], is_primary)
     return tuple(
         _verdict(*each).model_copy(update={"is_primary": first})
         for *each, first in zip(given, tests, controls, adjusted, within, is_primary, strict=True)
@@ -89,14 +89,13 @@ def tally(found: Iterable[Verdict]) -> dict[Outcome, int]:
     return {outcome: counts[outcome] for outcome in OUTCOMES}
 
 
-def _adjusted(p_values: Sequence[float | None], is_primary: Sequence[bool]) -> list[float | None]:
-    """Return p-values adjusted within the primary orderings, and within the others."""
-    adjusted: list[float | None] = [None] * len(p_values)
-    for family in (True, False):
-        known = [(at, p) for at, p in enumerate(p_values) if p is not None and is_primary[at] is family]
-        for (at, _), p in zip(known, holm([p for _, p in known]), strict=True):
-            adjusted[at] = p
-    return adjusted
+def adjusted_in_families(p_values: Sequence[float | None], is_primary: Sequence[bool]) -> list[float | None]:
+    """Return p-values adjusted within the primary tests, and within the others (Holm)."""
+    families = [
+        iter(holm([p for p, first in zip(p_values, is_primary, strict=True) if first is family]))
+        for family in (False, True)
+    ]
+    return [next(families[first]) for first in is_primary]
 
 
 def _verdict(

@@ -29,7 +29,7 @@ def experiments_page(store: SqlStore) -> Document:
     listed: list[Document] = []
     for record in store.experiments.all():
         try:
-            listed.append(listed_experiment(store, record).document() | {"error": None})
+            listed.append(listed_experiment(store, record) | {"error": None})
         except StorageError as error:
             listed.append({"experiment": record.experiment, "error": str(error)})
     return {"schema_version": SCHEMA_VERSION, "experiments": listed}

@@ -17,12 +17,12 @@ from tertulia.viewer.documents.experiment_progress import finished_runs, read_pr
 
 if TYPE_CHECKING:
     from tertulia.lab.reports.measures import Measuring
-    from tertulia.metrics.statistics import CaseMean, Contrast, Sample
+    from tertulia.metrics.statistics import Sample
 
 #: The measures of the page, in its order: of lines, of how they came about, and of meetings.
 OFFERED = (
     *("sim", "dist1", "dist2", "dist3", "dist3_equal", "vendi", "len", "without_sense", "repeated_lines"),
-    *("duplicate_rate", "trigrams_within", "trigrams_between", "recited_lines", "to_the_point", "match"),
+    *("duplicate_rate", "recited_lines", "to_the_point", "match"),
     *("removed_items", "removed_words", "removed_attention", "inconsistency_before", "inconsistency"),
     *("entropy", "divergence", "fluency"),
     *("silences", "silence_s", "sim_minutes", "evenness"),
@@ -31,7 +31,7 @@ OFFERED = (
 #: The measures that need the embedder, the model that spoke, and one that reads dialogues.
 _EMBEDDED = frozenset(
     {"sim", "sim_untruncated", "vendi", "vendi_untruncated", "to_the_point", "match", "recited_words", "out_of_order"}
-    | {"denied", "partners_memories", "sim_gap", "speaker_found", "memory_reuse", "memory_evenness"}
+    | {"denied", "partners_memories", "speaker_found"}
 )
 _OF_NEXT_LINE = frozenset({"entropy", "divergence"})
 _OF_MODELS = frozenset({"fluency", "attention_kept", "attention_top1", "attention_top3", "trait"})
@@ -136,8 +136,6 @@ class _Reading:
         """Return the figures of an experiment; none of one that the store has not."""
         if name is None:
             return _Measured()
-        from tertulia.lab.reports.setting_figures import figures_by_setting
-
         reached = read_progress(self.store, name)
         experiment, runs = reached.experiment, finished_runs(reached)
         about = _Measured(experiment.compared_with, tuple(experiment.settings), experiment.cases)
@@ -150,7 +148,7 @@ class _Reading:
         why_not = measuring.why_not_measured([self.metric]).get(self.metric) or self._read(measuring, about.baseline)
         if why_not is not None:
             return _with(about, why_not=why_not)
-        found = figures_by_setting(measuring, [self.metric])
+        found = measuring.figures([self.metric])
         figures = {setting: of_setting[self.metric] for setting, of_setting in found.items() if of_setting}
         why_not = None if figures else "as these conversations have none of it"
         return _Measured(
@@ -229,20 +227,7 @@ def _figures_of(setting: str, metric: str, found: _Measured) -> Document:
     sample, baseline = found.figures.get(setting, {}), found.figures.get(found.baseline, {})
     difference = paired_difference(sample, baseline) if sample and baseline and setting != found.baseline else None
     return {
-        **_mean(case_mean(sample, metric_named(metric).bounds)),
+        **case_mean(sample, metric_named(metric).bounds).document(),
         "by_case": [sample[case].value if case in sample else None for case in found.cases],
-        "difference": None if difference is None else _difference(difference),
+        "difference": None if difference is None else difference.document(),
     }
-
-
-def _mean(found: "CaseMean") -> Document:
-    return {
-        "value": found.value,
-        "interval": None if found.ci_low is None else [found.ci_low, found.ci_high],
-        "cases": found.cases,
-        "dialogues": found.trials,
-    }
-
-
-def _difference(found: "Contrast") -> Document:
-    return {**_mean(found), "effect_size": found.effect_size, "above": found.above, "p": found.p}
