@@ -196,6 +196,25 @@ class GenerationRequest:
     min_p: float = 0.0
     dry: float = 0.0
 
+    @classmethod
+    def of(
+        cls,
+        parameters: Parameters,
+        prompt: RenderedPrompt,
+        fields: Sequence[ReplyField],
+        generators: Sequence[random.Random],
+    ) -> "GenerationRequest":
+        """Return a request whose sampling and language are those of a run's parameters."""
+        return cls(
+            prompt=prompt,
+            fields=tuple(fields),
+            generators=tuple(generators),
+            temperature=parameters.sampling_temperature,
+            top_p=parameters.top_p,
+            min_p=parameters.min_p,
+            language=parameters.language,
+        )
+
 
 @dataclass(frozen=True)
 class ScoringOptions:

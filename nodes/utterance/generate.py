@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from langgraph.runtime import Runtime
 
@@ -66,7 +67,7 @@ async def draw_candidates(state: UtteranceState, context: Context, attempts: ran
     monitor = Monitor.of(state, context)
     for attempt, reply in zip(attempts, best_first(replies, monitor), strict=False):
         origin: Origin = "backup" if attempt else "drawn"
-        save_candidate(state, context, attempt, reply, monitor.speaker, origin, remark=remark)
+        save_candidate(state, context, read_candidate(attempt, reply, monitor.speaker, origin, remark=remark))
 
 
 def drafts_wanted(state: UtteranceState, context: Context) -> int:
@@ -168,11 +169,12 @@ async def draw_together(state: UtteranceState, context: Context) -> None:
     for attempt, index in enumerate(order):
         written = replies[index]
         whole = written_reply(prompt, written.text, written.ended, context)
-        save_candidate(
-            *(state, context, attempt, whole, prompt.speaker, "backup" if attempt else "drawn"),
+        candidate = read_candidate(
+            *(attempt, whole, prompt.speaker, "backup" if attempt else "drawn"),
             probability=written.probability,
             remark=("; ".join(filter(None, remarks)) or None) if attempt == 0 else None,
         )
+        save_candidate(state, context, candidate)
 
 
 def utterance_request(
@@ -277,18 +279,13 @@ def _request(
 ) -> GenerationRequest:
     """Return the request for speech that answers a rendered prompt, and repeats nothing of an utterance's prompt."""
     decoded_as = full if full is not None and parameters.matched_decoding else prompt
-    return GenerationRequest(
-        prompt=shown,
-        fields=tuple(fields),
-        generators=generators,
+    return replace(
+        GenerationRequest.of(parameters, shown, fields, generators),
         temperature=temperature_of(decoded_as, parameters),
-        top_p=parameters.top_p,
-        min_p=parameters.min_p,
         no_repeat_from=not_repeated(decoded_as, tokenizer),
         no_repeat_ngram=parameters.no_repeat_ngram or 0,
         dry=parameters.dry,
         recent_lines=_recent_lines(prompt, tokenizer),
-        language=parameters.language,
     )
 
 
@@ -327,44 +324,25 @@ def written_reply(prompt: Prompt, text: str, ended: object, context: Context) ->
     return retokenized(context.model.tokenizer, whole, reply_prefix_of(prompt))
 
 
-def save_candidate(
-    state: UtteranceState,
-    context: Context,
-    attempt: int,
-    reply: Reply,
-    speaker: str,
-    origin: Origin,
-    faults: Sequence[str] | None = None,
-    *,
-    probability: float | None = None,
-    remark: str | None = None,
-) -> None:
-    """Store a candidate with its text in original names, or in those of the prompt if they are not put back.
-
-    Args:
-        speaker: The name of the speaker in the prompt.
-        faults: Its faults; `None`: they were not looked for.
-        probability: The one that the model stated when it wrote it among others.
-        remark: How the answer was read, if it was not as asked for.
-    """
-    candidate = read_candidate(attempt, reply, speaker, origin)
+def save_candidate(state: UtteranceState, context: Context, candidate: Candidate) -> None:
+    """Store a candidate with its text in original names, or in those of the prompt if they are not put back."""
     renaming = renaming_of(context.start.names, context.parameters.names)
     called = renaming.put_back if context.parameters.names_put_back else renaming.rename
-    string = reply.fields.get(STRING_SEED)
-    update = {
-        "text": called(candidate.text),
-        "faults": None if faults is None else tuple(faults),
-        "probability": probability,
-        "string_seed": None if string is None else str(string),
-        "remark": remark or ("no random string was written" if string == "" else None),
-    }
-    candidate = candidate.model_copy(update=update)
+    candidate = candidate.model_copy(update={"text": called(candidate.text)})
     context.store.save_candidate(context.run, state["turn"], candidate, state.get("part", ""))
 
 
-def read_candidate(attempt: int, reply: Reply, speaker: str, origin: Origin = "drawn") -> Candidate:
-    """Return the candidate that a reply holds, in the names of its prompt."""
-    return Candidate(attempt=attempt, text=utterance_of(reply, speaker), reply=reply, origin=origin)
+def read_candidate(attempt: int, reply: Reply, speaker: str, origin: Origin = "drawn", **known: Any) -> Candidate:
+    """Return the candidate that a reply holds, in the names of its prompt.
+
+    Args:
+        speaker: The name of the speaker in the prompt.
+        known: Further fields: `faults`, `probability`, and a `remark` on how the answer was read.
+    """
+    if (string := reply.fields.get(STRING_SEED)) is not None:
+        known |= {"string_seed": str(string)}
+        known["remark"] = known.get("remark") or (None if string else "no random string was written")
+    return Candidate(attempt=attempt, text=utterance_of(reply, speaker), reply=reply, origin=origin, **known)
 
 
 def candidate_at(context: Context, turn: int, attempt: int, part: str = "") -> Candidate:

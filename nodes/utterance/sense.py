@@ -11,6 +11,7 @@ from tertulia.nodes.utterance.generate import (
     candidate_at,
     drafts_wanted,
     draw_replies,
+    read_candidate,
     save_candidate,
     utterance_of,
 )
@@ -45,11 +46,8 @@ async def sense(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceSt
         best = best_first([reply, *drawn], monitor)[0]
         if best is not reply:
             vetoed = _VETOED + attempt * context.parameters.redraws + again
-            save_candidate(state, context, vetoed, reply, monitor.speaker, "vetoed", faults)
+            save_candidate(state, context, read_candidate(vetoed, reply, monitor.speaker, "vetoed", faults=faults))
             reply, faults = best, monitor.faults(utterance_of(best, monitor.speaker))
-    save_candidate(
-        *(state, context, attempt, reply, monitor.speaker, candidate.origin, faults),
-        probability=candidate.probability,
-        remark=candidate.remark,
-    )
+    known = {"faults": faults, "probability": candidate.probability, "remark": candidate.remark}
+    save_candidate(state, context, read_candidate(attempt, reply, monitor.speaker, candidate.origin, **known))
     return {}
