@@ -11,7 +11,7 @@ from datetime import datetime
 from tertulia.prompts.attendance import change_entry, lines_and_changes
 from tertulia.prompts.names import enumerated, listed
 from tertulia.prompts.templates import template
-from tertulia.prompts.words import word, words
+from tertulia.prompts.translations import translated, translated_list
 from tertulia.state.cognition import Character
 from tertulia.state.languages import DEFAULT
 from tertulia.state.meeting import AttendanceChange, Attendee, Meeting
@@ -128,7 +128,7 @@ def _self(situation: AgentSituation) -> Iterable[_Part]:
     yield (_SELF, "text", texts.fill("self.lead", {"name": situation.name}))
     if agent.persona.background:
         yield item("background", value=agent.persona.background)
-    yield item("traits", value=words(situation.character.big_five, language))
+    yield item("traits", value=translated_list(situation.character.big_five, language))
     yield from (item("description", value=description) for description in situation.character.descriptions)
     if agent.setting:
         yield item("setting", value=agent.setting)
@@ -160,7 +160,9 @@ def _moment(situation: AgentSituation) -> Iterable[_Part]:
     others = [name for name in situation.present if name != situation.name]
     if others:
         yield item("people", people=listed(others, language))
-    yield item("feeling", emotion=word(situation.emotion, language), strength=round(10 * situation.emotion_strength))
+    yield item(
+        "feeling", emotion=translated(situation.emotion, language), strength=round(10 * situation.emotion_strength)
+    )
     entry = "heard" if situation.lines else "unheard" if situation.has_heard_nothing else "nothing"
     yield ("moment", "text", texts.fill(f"moment.{entry}", {}))
     for event in lines_and_changes(situation.lines, situation.changes):

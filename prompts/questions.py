@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tertulia.prompts.album import PastExchange
 from tertulia.prompts.templates import PromptTemplate, template
-from tertulia.prompts.words import word, words
+from tertulia.prompts.translations import translated, translated_list
 from tertulia.state.album import Picture, Villager
 from tertulia.state.cognition import Assessment, Character
 from tertulia.state.meeting import Attendee
@@ -114,11 +114,11 @@ def _attendee(moment: Moment, person: Attendee, texts: PromptTemplate) -> Iterat
     group = template("group", moment.language)
     poles = moment.character.big_five if moment.character is not None else person.big_five
     if poles:
-        yield "self", "item", group.fill("basic_info.big_five", {"value": words(poles, moment.language)})
+        yield "self", "item", group.fill("basic_info.big_five", {"value": translated_list(poles, moment.language)})
     descriptions = moment.character.descriptions if moment.character is not None else person.descriptions
     yield from _items(texts, [*descriptions, *([person.setting] if person.setting else [])])
     if person.interests:
-        interests = {"value": words(person.interests, moment.language)}
+        interests = {"value": translated_list(person.interests, moment.language)}
         yield "self", "item", group.fill("basic_info.interests", interests)
     for other, how in person.relations:
         yield "self", "item", group.fill("basic_info.relation", {"other": other, "value": how})
@@ -148,7 +148,7 @@ def _villager(moment: Moment, person: Villager) -> Iterator[_Part]:
 def _mind(assessment: Assessment, name: str, language: str) -> Iterator[_Part]:
     group = template("group", language)
     strength = round(_STRONGEST * assessment.emotion_strength)
-    feeling = {"speaker": name, "value": word(assessment.emotion, language), "strength": strength}
+    feeling = {"speaker": name, "value": translated(assessment.emotion, language), "strength": strength}
     if assessment.situation:
         yield "self", "item", group.fill("situation.seen", {"speaker": name, "value": assessment.situation})
     yield "self", "item", group.fill("situation.feeling", feeling)

@@ -12,7 +12,7 @@ from tertulia.nodes.meeting.touch import touch_of
 from tertulia.nodes.meeting.view import View
 from tertulia.nodes.meeting.willingness import address_of_agent, goal_part, moved, need_to_speak, propensity_of
 from tertulia.nodes.shared.memory import Numbers
-from tertulia.prompts.words import words
+from tertulia.prompts.translations import translated_list
 from tertulia.state.cognition import Assessment, Touch
 from tertulia.state.context import Context
 from tertulia.state.graph_state import CognitionState, OpenBid, Parts
@@ -72,7 +72,7 @@ def topic_part(view: View) -> float:
     """
     agent = view.agent
     known = [
-        words(view.character.big_five, view.language),
+        translated_list(view.character.big_five, view.language),
         agent.persona.background,
         agent.setting,
         *(goal.text for goal in agent.goals),

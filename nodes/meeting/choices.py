@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tertulia.nodes.meeting.view import View
 from tertulia.prompts.choices import assemble_choice, assemble_neutral
 from tertulia.prompts.templates import PromptTemplate, template
-from tertulia.prompts.words import word
+from tertulia.prompts.translations import translated
 from tertulia.state.cognition import MechanismChoice
 from tertulia.state.languages import DEFAULT
 from tertulia.state.meeting import EMOTIONS
@@ -42,7 +42,7 @@ async def choose_feeling(view: View) -> tuple[str, int]:
 
 def feeling_options(language: str = DEFAULT) -> list[str]:
     """Return the words for every feeling in each of its grades."""
-    fill, words = template("choices", language).fill, [word(emotion, language) for emotion in EMOTIONS]
+    fill, words = template("choices", language).fill, [translated(emotion, language) for emotion in EMOTIONS]
     return [fill(f"feeling.{grade}", {"emotion": emotion}) for emotion in words for grade in _GRADES]
 
 

@@ -18,6 +18,7 @@ from tertulia.models.local.embedded import PLAIN_TRAITS, TRAITS
 from tertulia.nodes.utterance.judge import centred_contrast, judge_by_likelihood
 from tertulia.prompts.remove import remove_units
 from tertulia.prompts.render import render
+from tertulia.runs.access.suited import suited_to
 from tertulia.state.context import Context
 from tertulia.state.graph_state import UtteranceState
 from tertulia.state.language_model import ModelTraits
@@ -180,18 +181,18 @@ async def test_the_baseline_is_judged_beside_what_it_answers() -> None:
 def test_theta_is_that_of_the_figure() -> None:
     traits = replace(tiny_language_model().traits, likelihood_threshold=0.15, centred_threshold=0.04)
     weighed = Parameters(judge="likelihood")
-    assert traits.resolve(weighed).inconsistency_threshold == 0.04
-    assert traits.resolve(weighed.model_copy(update={"judge_centred": False})).inconsistency_threshold == 0.15
+    assert suited_to(traits, weighed).inconsistency_threshold == 0.04
+    assert suited_to(traits, weighed.model_copy(update={"judge_centred": False})).inconsistency_threshold == 0.15
     only_before = replace(traits, centred_threshold=None)
-    assert only_before.resolve(weighed).inconsistency_threshold == 0.15
+    assert suited_to(only_before, weighed).inconsistency_threshold == 0.15
     given = weighed.model_copy(update={"inconsistency_threshold": 0.3})
-    assert traits.resolve(given).inconsistency_threshold == 0.3
+    assert suited_to(traits, given).inconsistency_threshold == 0.3
 
 
 @pytest.mark.parametrize(("traits", "now", "before"), [(TRAITS, 0.1, 0.15), (PLAIN_TRAITS, 0.02, -0.01)])
 def test_the_embedded_model_has_a_threshold_for_either_figure(traits: ModelTraits, now: float, before: float) -> None:
-    assert traits.resolve(Parameters()).inconsistency_threshold == now
-    assert traits.resolve(Parameters(judge_centred=False)).inconsistency_threshold == before
+    assert suited_to(traits, Parameters()).inconsistency_threshold == now
+    assert suited_to(traits, Parameters(judge_centred=False)).inconsistency_threshold == before
 
 
 async def test_a_figure_that_is_not_centred_asks_for_no_expectation() -> None:
