@@ -50,11 +50,6 @@ def marks(values: Collection[Value]) -> str:
     return ", ".join("?" * len(values))
 
 
-def points_to_texts(table: str) -> bool:
-    """Return whether rows of a table point to texts, so that they have others in another store."""
-    return bool(_TEXTS[table])
-
-
 class SourceError(StorageError):
     """Something in the source does not read; the target is as it was."""
 
