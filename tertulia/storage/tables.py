@@ -3,7 +3,6 @@
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -90,8 +89,7 @@ class Table:
             replace: Whether they take the place of those with their keys; if not, there must be none.
         """
         listed = map(self._values, rows)
-        records = ([*values, checksum(values)] for values in listed)
-        self._file.insert_all(self._name, (*self._columns, CHECKSUM), records, replace)
+        self._write([(*values, checksum(values)) for values in listed], replace)
 
     def update(self, row: Mapping[str, Value], key: str, **changes: Value) -> None:
         """Change columns of a selected row, which `key` tells from all others."""
@@ -137,8 +135,12 @@ class Table:
 
     def insert_tuples(self, rows: Rows) -> None:
         """Insert rows that were selected, from this table of another store; inside a transaction."""
-        insert = self._file.insert_stored if rows.is_plain else partial(self._file.insert_all, replace=False)
-        insert(self._name, (*self._columns, CHECKSUM), rows.values)
+        self._write(rows.values, replace=False)
+
+    def _write(self, rows: Sequence[tuple[Value, ...]], replace: bool) -> None:
+        columns = (*self._columns, CHECKSUM)
+        anew = f"INSERT INTO {self._name} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+        self._file.write_all(self._file.dialect.insert(self._name, columns, replace) if replace else anew, rows)
 
 
 def select_tuples(file: Readable, table: str, rest: str, *values: Value) -> Rows:
