@@ -8,14 +8,12 @@ from typing import Any
 
 from tertulia.state.errors import StorageError
 from tertulia.storage.contract import Database, Readable, Written
-from tertulia.storage.dialects import SQLITE
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.schema import BINARY, CHECKSUM, IDENTIFIERS, TABLES
 from tertulia.storage.values import (
     Value,
     checksum,
     identifier,
-    plain_checksum,
     read,
     unlike_their_sums,
 )
@@ -31,13 +29,10 @@ class Rows:
     Attributes:
         names: The columns that a checksum covers, in its order.
         values: For each row, a value for every one of them, and the checksum.
-        is_plain: Whether a file takes all values as they are: they come from one, and no text has halves of surrogate
-            pairs, which are stored as bytes.
     """
 
     names: tuple[str, ...]
     values: list[tuple[Any, ...]]
-    is_plain: bool
 
     def column(self, name: str) -> list[Any]:
         """Return the values of a column."""
@@ -51,8 +46,7 @@ class Rows:
         """Return the rows with other values in a column, by the values there, and with their checksums."""
         place = self.names.index(name)
         bare = [(*row[:place], changes[row[place]], *row[place + 1 : -1]) for row in self.values]
-        sums = map(plain_checksum if self.is_plain else checksum, bare)
-        return Rows(self.names, [(*row, number) for row, number in zip(bare, sums, strict=True)], self.is_plain)
+        return Rows(self.names, [(*row, checksum(row)) for row in bare])
 
 
 class Table:
@@ -157,9 +151,8 @@ def select_tuples(file: Readable, table: str, rest: str, *values: Value) -> Rows
     rows = file.tuples(f"SELECT {names} FROM {place} {rest}", *values)
     kinds = _kinds_of(rows)
     is_text = [name not in BINARY for name in columns]
-    is_plain = file.dialect is SQLITE
     if any(bytes in of_column and text for of_column, text in zip(kinds, is_text, strict=False)):
-        is_plain, readers = False, [read if text else _as_it_is for text in (*is_text, False)]
+        readers = [read if text else _as_it_is for text in (*is_text, False)]
         rows = [tuple(reader(value) for reader, value in zip(readers, row, strict=True)) for row in rows]
         kinds = _kinds_of(rows)
     if any(row[-1] != checksum(row[:-1]) for row in unlike_their_sums(rows)):
@@ -167,7 +160,7 @@ def select_tuples(file: Readable, table: str, rest: str, *values: Value) -> Rows
     of_table = map(TABLES[table].column, columns)
     if not all(column.takes(kind) for column, of_column in zip(of_table, kinds, strict=False) for kind in of_column):
         raise damaged(file.path, f"a row of {table} holds what can't be in it")
-    found = Rows(columns, rows, is_plain)
+    found = Rows(columns, rows)
     with record_faults(file.path):
         for name in IDENTIFIERS.intersection(columns):
             for value in {*found.column(name)}:

@@ -183,15 +183,10 @@ def searchable(text: str) -> str:
 def checksum(values: Sequence[Value]) -> int:
     """Return the CRC-32 of a row's values: any single flipped bit changes it."""
     # As SQLite gives them back: 1 for true, and zero without a sign.
-    return plain_checksum(tuple(value + 0 if isinstance(value, (bool, float)) else value for value in values))
+    return zlib.crc32(repr(tuple(v + 0 if isinstance(v, (bool, float)) else v for v in values)).encode())
 
 
 def unlike_their_sums(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Return the rows, each with its checksum at its end, that differ from `plain_checksum`."""
+    """Return the rows, each with its checksum at its end, that differ from it, as a database gives them out."""
     sum_of = zlib.crc32  # here, as a call for each row takes a quarter of the time
     return [row for row in rows if sum_of(repr(row[:-1]).encode()) != row[-1]]
-
-
-def plain_checksum(values: tuple[Value, ...]) -> int:
-    """Return the checksum of values that SQLite has given out."""
-    return zlib.crc32(repr(values).encode())

@@ -90,7 +90,7 @@ def with_hashes(file: Database, table: str, rows: Rows) -> Rows:
         hashes = {None: None} | text_hashes(file, {*rows.column(column)} - {None})
         place = rows.names.index(column)
         changed = [(*row[:place], hashes.get(row[place]), *row[place + 1 :]) for row in rows.values]
-        rows = Rows(rows.names, changed, rows.is_plain)
+        rows = Rows(rows.names, changed)
     return rows
 
 

@@ -40,7 +40,7 @@ def rows_of(file: Readable, table: str, runs: Sequence[str], first: int, last: i
     if len(found) == 1:
         return found[0]
     values = [row for rows in found for row in rows.values]
-    return Rows(found[0].names, values, all(rows.is_plain for rows in found))
+    return Rows(found[0].names, values)
 
 
 def _which(
