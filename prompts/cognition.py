@@ -12,11 +12,12 @@ from tertulia.prompts.attendance import change_entry, lines_and_changes
 from tertulia.prompts.names import enumerated, listed
 from tertulia.prompts.templates import template
 from tertulia.prompts.translations import translated, translated_list
+from tertulia.prompts.units import NumberedPart
 from tertulia.state.cognition import Character
 from tertulia.state.languages import DEFAULT
 from tertulia.state.meeting import AttendanceChange, Attendee, Meeting
 from tertulia.state.parameters import Layout
-from tertulia.state.records import Prompt, Turn, Unit, UnitKind
+from tertulia.state.records import Prompt, Turn, Unit
 
 #: The block that stays the same for a whole meeting: every prompt to the agent begins with it.
 _SELF = "self"
@@ -115,14 +116,11 @@ def clock(time: datetime) -> str:
     return f"{time:%H:%M}"
 
 
-_Part = tuple[str, UnitKind, str]
-
-
-def _self(situation: AgentSituation) -> Iterable[_Part]:
+def _self(situation: AgentSituation) -> Iterable[NumberedPart]:
     agent, language = situation.agent, situation.language
     texts = template("cognition", language)
 
-    def item(entry: str, **variables: object) -> _Part:
+    def item(entry: str, **variables: object) -> NumberedPart:
         return (_SELF, "item", texts.fill(f"self.{entry}", variables))
 
     yield (_SELF, "text", texts.fill("self.lead", {"name": situation.name}))
@@ -144,11 +142,11 @@ def _self(situation: AgentSituation) -> Iterable[_Part]:
         yield (_SELF, "item", texts.fill("moment.place", {"place": situation.meeting.place}))
 
 
-def _moment(situation: AgentSituation) -> Iterable[_Part]:
+def _moment(situation: AgentSituation) -> Iterable[NumberedPart]:
     agent, language = situation.agent, situation.language
     texts = template("cognition", language)
 
-    def item(entry: str, **variables: object) -> _Part:
+    def item(entry: str, **variables: object) -> NumberedPart:
         return ("moment", "item", texts.fill(f"moment.{entry}", variables))
 
     yield item("clock", time=clock(situation.now))
@@ -179,11 +177,16 @@ def _moment(situation: AgentSituation) -> Iterable[_Part]:
 
 
 def _prompt(
-    speaker: str, self_: Sequence[_Part], moment: Sequence[_Part], question: Question, layout: Layout, language: str
+    speaker: str,
+    self_: Sequence[NumberedPart],
+    moment: Sequence[NumberedPart],
+    question: Question,
+    layout: Layout,
+    language: str,
 ) -> Prompt:
     texts = template(question.source, language)
     task = texts.fill(f"{question.name}.task", {"name": speaker, **question.variables})
-    asked: list[_Part] = []
+    asked: list[NumberedPart] = []
     if question.items and f"{question.name}.lead" in texts:
         asked.append(("question", "text", texts.fill(f"{question.name}.lead", question.variables)))
     asked += [("question", "item", item) for item in question.items]
@@ -200,7 +203,7 @@ def _prompt(
     return Prompt(units=tuple(units), speaker=speaker, layout=layout)
 
 
-def _units(parts: Iterable[_Part]) -> list[Unit]:
+def _units(parts: Iterable[NumberedPart]) -> list[Unit]:
     counts: dict[str, int] = {}
     units = []
     for block, kind, text in parts:

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, get_args
 
-from tertulia.state.errors import MissingPackageError, NotFoundError, extra_hint
+from tertulia.state.errors import NotFoundError
+from tertulia.state.optional import PANDAS, importing
 from tertulia.state.parameters import Parameters
 from tertulia.storage.addresses import StoreAddress, is_missing, store_address
 from tertulia.storage.faults import damaged, record_faults
@@ -91,12 +92,8 @@ def calls(store: StoreAddress | str, run: Runs = None) -> "DataFrame":
 
 
 def _frame(path: StoreAddress | str, run: Runs, view: View) -> "DataFrame":
-    try:
+    with importing(*PANDAS):
         import pandas
-    except ImportError as error:
-        raise MissingPackageError(
-            f"data frames need pandas, which is not installed; run: {extra_hint('frames')}"
-        ) from error
     rows, kinds = _read(path, run, view), view.kinds
     with record_faults(path):
         return pandas.DataFrame(

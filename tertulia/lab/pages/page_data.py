@@ -3,11 +3,12 @@
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tertulia.lab.pages.page import Cell, Column, Figure, Page, Table
-from tertulia.state.errors import MissingPackageError, extra_hint
+from tertulia.state.optional import importing
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -87,13 +88,9 @@ def check_parquet() -> None:
     Raises:
         UsageError: pandas or pyarrow is not installed.
     """
-    try:
-        import pandas  # noqa: F401
-        import pyarrow  # noqa: F401
-    except ModuleNotFoundError as missing:
-        raise MissingPackageError(
-            f"Parquet files need {missing.name}, which is not installed; run: {extra_hint('lab')}"
-        ) from None
+    for package in ("pandas", "pyarrow"):
+        with importing(package, "lab", "Parquet files"):
+            import_module(package)
 
 
 def _names(columns: Sequence[Column]) -> list[str]:

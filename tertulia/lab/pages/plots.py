@@ -10,7 +10,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tertulia.lab.pages.page import Figure, Panel, Point, Series
-from tertulia.state.errors import MissingPackageError, extra_hint
+from tertulia.state.optional import importing
 from tertulia.views.wording.album_phrases import shortened
 
 if TYPE_CHECKING:
@@ -68,10 +68,8 @@ def check_plots() -> None:
     Raises:
         UsageError: It is not.
     """
-    try:
+    with importing("matplotlib", "lab", "plots"):
         import matplotlib  # noqa: F401
-    except ModuleNotFoundError:
-        raise MissingPackageError(f"plots need matplotlib, which is not installed; run: {extra_hint('lab')}") from None
 
 
 def file_of(figure: Figure) -> str:
