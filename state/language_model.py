@@ -229,8 +229,8 @@ class ModelTraits:
 
     Attributes:
         context_window: Tokens of prompt and reply together; `None` if unlimited.
-        likelihood_threshold: Threshold of the likelihood judge, in nats per token; `None` if never calibrated.
-        centred_threshold: Its threshold if its figure is centred; `None`: that of the figure as it is.
+        likelihood_threshold: Threshold of the likelihood judge, in nats per token, of its centred figure if the model
+            shows its vocabulary's probabilities; `None` if never calibrated.
         ending: How it is decided whether an utterance ends the conversation.
         ending_threshold: Probability of parting above which `continuation` ends it.
         temperature: The temperature at which it should write.
@@ -258,7 +258,6 @@ class ModelTraits:
     layout: Layout
     judge: Judge
     likelihood_threshold: float | None = None
-    centred_threshold: float | None = None
     ending: Ending = "reply"
     ending_threshold: float | None = None
     temperature: float = TEMPERATURE

@@ -83,7 +83,7 @@ def drafts_wanted(state: UtteranceState, context: Context) -> int:
         return parameters.drafts or 1
     if weighed == "context":
         return parameters.drafts or 1 if parameters.matched_decoding else 1
-    return parameters.opening_drafts or parameters.drafts or 1
+    return parameters.drafts or 1
 
 
 async def draw_replies(state: UtteranceState, context: Context, draws: Sequence[tuple[int, int]]) -> list[Reply]:
@@ -207,7 +207,7 @@ def spoken_request(
 ) -> GenerationRequest:
     """Return the request for the utterance, in which the context is amplified, and each reply weighed."""
     request = utterance_request(prompt, generators, tokenizer, parameters, full)
-    if not (parameters.context_strength or max(parameters.drafts or 1, parameters.opening_drafts or 1) > 1):
+    if not (parameters.context_strength or (parameters.drafts or 1) > 1):
         return request
     request, strength = replace(request, weighs=what_is_weighed(parameters)), parameters.context_strength or 0.0
     bare = prompt_without(prompt, request.weighs)
@@ -325,10 +325,9 @@ def written_reply(prompt: Prompt, text: str, ended: object, context: Context) ->
 
 
 def save_candidate(state: UtteranceState, context: Context, candidate: Candidate) -> None:
-    """Store a candidate with its text in original names, or in those of the prompt if they are not put back."""
+    """Store a candidate with its text in original names."""
     renaming = renaming_of(context.start.names, context.parameters.names)
-    called = renaming.put_back if context.parameters.names_put_back else renaming.rename
-    candidate = candidate.model_copy(update={"text": called(candidate.text)})
+    candidate = candidate.model_copy(update={"text": renaming.put_back(candidate.text)})
     context.store.save_candidate(context.run, state["turn"], candidate, state.get("part", ""))
 
 

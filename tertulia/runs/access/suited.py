@@ -69,7 +69,7 @@ def suited_to(traits: ModelTraits, parameters: Parameters) -> Parameters:
     judge = traits.judge if parameters.judge == "auto" else parameters.judge
     threshold = parameters.inconsistency_threshold
     if threshold is None and judge != "off":
-        threshold = RATING_THRESHOLD if judge == "rating" else _likelihood_threshold(traits, parameters.judge_centred)
+        threshold = RATING_THRESHOLD if judge == "rating" else traits.likelihood_threshold
         if threshold is None:
             raise UsageError(
                 "the likelihood judge has no calibrated threshold for this model; "
@@ -101,8 +101,3 @@ def suited_to(traits: ModelTraits, parameters: Parameters) -> Parameters:
             "ending_threshold": ending_threshold if ending == "continuation" else None,
         }
     )
-
-
-def _likelihood_threshold(traits: ModelTraits, is_centred: bool) -> float | None:
-    is_before = traits.centred_threshold is None or not is_centred
-    return traits.likelihood_threshold if is_before else traits.centred_threshold
