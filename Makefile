@@ -51,7 +51,7 @@ VOICE_SCENES := plain_1 plain_2 plain_3 plain_4 plain_5 plain_6 pairs_plain meet
 
 # The pictures of the shipped villagers' albums, as tertulia/worlds/albums/pictures/drawings.yaml describes them.
 pictures: setup
-	$(BIN)/python -m tertulia.worlds.drawing
+	$(BIN)/python -m benchmarks.drawing
 
 # The store of `tertulia view --example`: about a quarter of an hour of one core.
 example: setup

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from tertulia.prompts.assemble import reply_object
 from tertulia.prompts.templates import template
+from tertulia.prompts.translations import translated_list
 from tertulia.prompts.units import Part, prompt_of
-from tertulia.prompts.words import words
 from tertulia.state.album import Picture, Villager
 from tertulia.state.languages import DEFAULT
 from tertulia.state.parameters import Layout, Parameters, Setting, Wording
@@ -160,7 +160,7 @@ def _picture(material: CallMaterial) -> Iterable[Part]:
         width, height = picture.file.width, picture.file.height
         yield Part("item", _fill(material, "picture.size", width=width, height=height), "size")
         if picture.file.colours:
-            colours = words(picture.file.colours, material.language)
+            colours = translated_list(picture.file.colours, material.language)
             yield Part("item", _fill(material, "picture.colours", colours=colours), "colours")
 
 

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import count, takewhile
 
 from tertulia.prompts.templates import template
-from tertulia.state.records import Prompt, Turn, Unit, UnitKind
+from tertulia.prompts.units import NumberedPart, numbered
+from tertulia.state.records import Prompt, Turn
 
 #: The block that prompts about the same part of a conversation have in common, at their beginning.
 _CONVERSATION = "conversation"
-
-_Part = tuple[str, UnitKind, str]
 
 
 def inventory_items() -> dict[int, str]:
@@ -42,7 +41,7 @@ def ask_self_inventory(
     """
     texts = template("inventory")
     form = dict.fromkeys(items, texts.fill("rating", {}))
-    asked: list[_Part] = [("self", "text", texts.fill("self.lead", {"name": name}))]
+    asked: list[NumberedPart] = [("self", "text", texts.fill("self.lead", {"name": name}))]
     if poles:
         asked.append(("self", "item", texts.fill("self.poles", {"text": ", ".join(poles)})))
     asked += [("self", "item", texts.fill("self.item", {"text": text})) for text in known]
@@ -54,7 +53,7 @@ def ask_speech_acts(before: Iterable[Turn], turns: Sequence[Turn], acts: Iterabl
     """Return the prompt that asks which of these acts, or `none`, each line does, after the lines before."""
     texts = template("speech_acts")
     lines = [texts.fill("numbered", {"number": turn.turn, "name": turn.speaker, "text": turn.text}) for turn in turns]
-    asked: list[_Part] = [
+    asked: list[NumberedPart] = [
         ("lines", "text", texts.fill("these", {})),
         *(("lines", "item", line) for line in lines),
         *(("acts", "item", texts.fill(f"acts.{act}", {})) for act in (*acts, "none")),
@@ -83,7 +82,7 @@ def ask_outcome(
     """
     texts = template("outcomes")
     values = {"name": name, "low": limits[0], "high": limits[1]}
-    parts: list[_Part] = [
+    parts: list[NumberedPart] = [
         ("known", "item", texts.fill(f"known.{what}", {"name": name, what: text})) for what, text in known
     ]
     parts.append(("task", "text", texts.fill(f"task.{question}", values)))
@@ -96,9 +95,9 @@ def shared_units(prompt: Prompt) -> int:
     return sum(unit.block == _CONVERSATION for unit in prompt.units)
 
 
-def _prompt(name: str, turns: Iterable[Turn], asked: Sequence[_Part], form: Mapping[str, str]) -> Prompt:
+def _prompt(name: str, turns: Iterable[Turn], asked: Sequence[NumberedPart], form: Mapping[str, str]) -> Prompt:
     texts = template(name)
-    parts: list[_Part] = []
+    parts: list[NumberedPart] = []
     for turn in turns:
         line = "silence" if turn.speaker is None else "line"
         parts.append((_CONVERSATION, "item", texts.fill(line, {"name": turn.speaker, "text": turn.text})))
@@ -106,8 +105,4 @@ def _prompt(name: str, turns: Iterable[Turn], asked: Sequence[_Part], form: Mapp
         parts.insert(0, (_CONVERSATION, "text", texts.fill("lead", {})))
     output = texts.fill("form", {"form": json.dumps(form, ensure_ascii=False)})
     parts += [*asked, ("output_instruction", "text", output)]
-    units = (
-        Unit(id=f"{block}.{index}", block=block, kind=kind, text=text)
-        for index, (block, kind, text) in enumerate(parts)
-    )
-    return Prompt(units=tuple(units), speaker="", layout="single_message")
+    return numbered(parts)

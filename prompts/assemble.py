@@ -14,8 +14,8 @@ from tertulia.prompts.cognition import clock
 from tertulia.prompts.examples import exchanges
 from tertulia.prompts.names import enumerated, listed
 from tertulia.prompts.templates import PromptTemplate, template
+from tertulia.prompts.translations import translated, translated_list
 from tertulia.prompts.units import Part, prompt_of
-from tertulia.prompts.words import word, words
 from tertulia.state.cognition import Assessment, Character
 from tertulia.state.languages import DEFAULT
 from tertulia.state.meeting import AttendanceChange, Meeting
@@ -148,10 +148,10 @@ def _date(material: UtteranceMaterial, time: datetime) -> str:
     return _fill(
         material,
         "previous_dialogues.date",
-        weekday=word(f"{time:%A}", material.language),
+        weekday=translated(f"{time:%A}", material.language),
         day=f"{time:%d}",
-        day_number=word(str(time.day), material.language),  # `1er` in French
-        month=word(f"{time:%B}", material.language),
+        day_number=translated(str(time.day), material.language),  # `1er` in French
+        month=translated(f"{time:%B}", material.language),
         clock=clock(time),
     )
 
@@ -171,7 +171,7 @@ def _basic_info(material: UtteranceMaterial, layout: Layout) -> list[Part]:
     persona = speaker.persona
     known = persona.model_dump(exclude_none=True)
     if persona.traits is not None:  # in a meeting they may be poles
-        known["traits"] = words(persona.traits.split(", "), material.language)
+        known["traits"] = translated_list(persona.traits.split(", "), material.language)
     if speaker.secret is not None:
         known["secret"] = speaker.secret
     order = dict.fromkeys((*_BASIC_INFO.get(material.wording, ()), *known))
@@ -186,7 +186,10 @@ def _character(material: UtteranceMaterial) -> Iterable[Part]:
         return
     attendee, character = material.start.participant(material.speaker), material.inner_life.character
     language = material.language
-    values = {"big_five": words(character.big_five, language), "interests": enumerated(attendee.interests, language)}
+    values = {
+        "big_five": translated_list(character.big_five, language),
+        "interests": enumerated(attendee.interests, language),
+    }
     for entry, value in values.items():
         if value:
             yield Part("item", _fill(material, f"basic_info.{entry}", value=value), entry)
@@ -206,11 +209,11 @@ def _human_needs(material: UtteranceMaterial, layout: Layout) -> list[Part]:
     sentences = []
     for modifier, adjective in needs.unsatisfied:
         entry = "human_needs.need_with_modifier" if modifier else "human_needs.need"
-        modifier, adjective = word(modifier, language), word(adjective, language)
+        modifier, adjective = translated(modifier, language), translated(adjective, language)
         sentences.append(_fill(material, entry, modifier=modifier, adjective=adjective))
     if needs.emotion is not None:
-        sentences.append(_fill(material, "human_needs.emotion", emotion=word(needs.emotion, language)))
-    sentences.append(_fill(material, "human_needs.closeness", closeness=word(needs.closeness, language)))
+        sentences.append(_fill(material, "human_needs.emotion", emotion=translated(needs.emotion, language)))
+    sentences.append(_fill(material, "human_needs.closeness", closeness=translated(needs.closeness, language)))
     return _with_lead(material, "human_needs", (Part("item", sentence) for sentence in sentences))
 
 
@@ -310,7 +313,7 @@ def _situation(material: UtteranceMaterial, layout: Layout) -> list[Part]:
     if material.inner_life is None:
         return []
     assessment = material.inner_life.assessment
-    feeling = word(assessment.emotion, material.language)
+    feeling = translated(assessment.emotion, material.language)
     values = {"seen": assessment.situation, "feeling": feeling, "thought": assessment.thought}
     strength = round(10 * assessment.emotion_strength)
     return [

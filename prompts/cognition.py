@@ -11,12 +11,13 @@ from datetime import datetime
 from tertulia.prompts.attendance import change_entry, lines_and_changes
 from tertulia.prompts.names import enumerated, listed
 from tertulia.prompts.templates import template
-from tertulia.prompts.words import word, words
+from tertulia.prompts.translations import translated, translated_list
+from tertulia.prompts.units import NumberedPart
 from tertulia.state.cognition import Character
 from tertulia.state.languages import DEFAULT
 from tertulia.state.meeting import AttendanceChange, Attendee, Meeting
 from tertulia.state.parameters import Layout
-from tertulia.state.records import Prompt, Turn, Unit, UnitKind
+from tertulia.state.records import Prompt, Turn, Unit
 
 #: The block that stays the same for a whole meeting: every prompt to the agent begins with it.
 _SELF = "self"
@@ -115,20 +116,17 @@ def clock(time: datetime) -> str:
     return f"{time:%H:%M}"
 
 
-_Part = tuple[str, UnitKind, str]
-
-
-def _self(situation: AgentSituation) -> Iterable[_Part]:
+def _self(situation: AgentSituation) -> Iterable[NumberedPart]:
     agent, language = situation.agent, situation.language
     texts = template("cognition", language)
 
-    def item(entry: str, **variables: object) -> _Part:
+    def item(entry: str, **variables: object) -> NumberedPart:
         return (_SELF, "item", texts.fill(f"self.{entry}", variables))
 
     yield (_SELF, "text", texts.fill("self.lead", {"name": situation.name}))
     if agent.persona.background:
         yield item("background", value=agent.persona.background)
-    yield item("traits", value=words(situation.character.big_five, language))
+    yield item("traits", value=translated_list(situation.character.big_five, language))
     yield from (item("description", value=description) for description in situation.character.descriptions)
     if agent.setting:
         yield item("setting", value=agent.setting)
@@ -144,11 +142,11 @@ def _self(situation: AgentSituation) -> Iterable[_Part]:
         yield (_SELF, "item", texts.fill("moment.place", {"place": situation.meeting.place}))
 
 
-def _moment(situation: AgentSituation) -> Iterable[_Part]:
+def _moment(situation: AgentSituation) -> Iterable[NumberedPart]:
     agent, language = situation.agent, situation.language
     texts = template("cognition", language)
 
-    def item(entry: str, **variables: object) -> _Part:
+    def item(entry: str, **variables: object) -> NumberedPart:
         return ("moment", "item", texts.fill(f"moment.{entry}", variables))
 
     yield item("clock", time=clock(situation.now))
@@ -160,7 +158,9 @@ def _moment(situation: AgentSituation) -> Iterable[_Part]:
     others = [name for name in situation.present if name != situation.name]
     if others:
         yield item("people", people=listed(others, language))
-    yield item("feeling", emotion=word(situation.emotion, language), strength=round(10 * situation.emotion_strength))
+    yield item(
+        "feeling", emotion=translated(situation.emotion, language), strength=round(10 * situation.emotion_strength)
+    )
     entry = "heard" if situation.lines else "unheard" if situation.has_heard_nothing else "nothing"
     yield ("moment", "text", texts.fill(f"moment.{entry}", {}))
     for event in lines_and_changes(situation.lines, situation.changes):
@@ -177,11 +177,16 @@ def _moment(situation: AgentSituation) -> Iterable[_Part]:
 
 
 def _prompt(
-    speaker: str, self_: Sequence[_Part], moment: Sequence[_Part], question: Question, layout: Layout, language: str
+    speaker: str,
+    self_: Sequence[NumberedPart],
+    moment: Sequence[NumberedPart],
+    question: Question,
+    layout: Layout,
+    language: str,
 ) -> Prompt:
     texts = template(question.source, language)
     task = texts.fill(f"{question.name}.task", {"name": speaker, **question.variables})
-    asked: list[_Part] = []
+    asked: list[NumberedPart] = []
     if question.items and f"{question.name}.lead" in texts:
         asked.append(("question", "text", texts.fill(f"{question.name}.lead", question.variables)))
     asked += [("question", "item", item) for item in question.items]
@@ -198,7 +203,7 @@ def _prompt(
     return Prompt(units=tuple(units), speaker=speaker, layout=layout)
 
 
-def _units(parts: Iterable[_Part]) -> list[Unit]:
+def _units(parts: Iterable[NumberedPart]) -> list[Unit]:
     counts: dict[str, int] = {}
     units = []
     for block, kind, text in parts:

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 from tertulia.prompts.album import PastExchange
 from tertulia.prompts.templates import PromptTemplate, template
-from tertulia.prompts.words import word, words
+from tertulia.prompts.translations import translated, translated_list
+from tertulia.prompts.units import NumberedPart, numbered
 from tertulia.state.album import Picture, Villager
 from tertulia.state.cognition import Assessment, Character
 from tertulia.state.meeting import Attendee
-from tertulia.state.records import Dialogue, Participant, Prompt, Turn, Unit, UnitKind
-
-_Part = tuple[str, UnitKind, str]
+from tertulia.state.records import Dialogue, Participant, Prompt, Turn
 
 #: The block that prompts about the same moment have in common, at their beginning.
 _CONVERSATION = "conversation"
@@ -68,14 +67,10 @@ def ask_in_character(moment: Moment, question: str, options: Sequence[str], limi
         parts.append(("task", "text", texts.fill("scale", {"low": limits[0], "high": limits[1]})))
     form = json.dumps({"answer": texts.fill("value", {"name": name})}, ensure_ascii=False)
     parts.append(("output_instruction", "text", texts.fill("form", {"form": form})))
-    units = (
-        Unit(id=f"{block}.{index}", block=block, kind=kind, text=text)
-        for index, (block, kind, text) in enumerate(parts)
-    )
-    return Prompt(units=tuple(units), speaker="", layout="single_message")
+    return numbered(parts)
 
 
-def _heard(moment: Moment, texts: PromptTemplate) -> Iterator[_Part]:
+def _heard(moment: Moment, texts: PromptTemplate) -> Iterator[NumberedPart]:
     silence = template("group", moment.language).fill("current_dialogue.silence", {})
     if moment.heard:
         yield _CONVERSATION, "text", texts.fill("lead", {})
@@ -84,7 +79,7 @@ def _heard(moment: Moment, texts: PromptTemplate) -> Iterator[_Part]:
         yield _CONVERSATION, "item", silence if turn.speaker is None else texts.fill("line", spoken)
 
 
-def _person(moment: Moment, texts: PromptTemplate) -> Iterator[_Part]:
+def _person(moment: Moment, texts: PromptTemplate) -> Iterator[NumberedPart]:
     """Yield the facts about a person: their description, wishes, memories, feelings and thoughts."""
     persona, person = moment.participant.persona, moment.participant
     yield "self", "text", texts.fill("person", {"name": persona.name})
@@ -110,15 +105,15 @@ def _person(moment: Moment, texts: PromptTemplate) -> Iterator[_Part]:
         yield from _mind(moment.assessment, persona.name, moment.language)
 
 
-def _attendee(moment: Moment, person: Attendee, texts: PromptTemplate) -> Iterator[_Part]:
+def _attendee(moment: Moment, person: Attendee, texts: PromptTemplate) -> Iterator[NumberedPart]:
     group = template("group", moment.language)
     poles = moment.character.big_five if moment.character is not None else person.big_five
     if poles:
-        yield "self", "item", group.fill("basic_info.big_five", {"value": words(poles, moment.language)})
+        yield "self", "item", group.fill("basic_info.big_five", {"value": translated_list(poles, moment.language)})
     descriptions = moment.character.descriptions if moment.character is not None else person.descriptions
     yield from _items(texts, [*descriptions, *([person.setting] if person.setting else [])])
     if person.interests:
-        interests = {"value": words(person.interests, moment.language)}
+        interests = {"value": translated_list(person.interests, moment.language)}
         yield "self", "item", group.fill("basic_info.interests", interests)
     for other, how in person.relations:
         yield "self", "item", group.fill("basic_info.relation", {"other": other, "value": how})
@@ -131,7 +126,7 @@ def _attendee(moment: Moment, person: Attendee, texts: PromptTemplate) -> Iterat
         yield "self", "item", group.fill("goals.done" if is_done else "goals.open", {"value": step.text})
 
 
-def _villager(moment: Moment, person: Villager) -> Iterator[_Part]:
+def _villager(moment: Moment, person: Villager) -> Iterator[NumberedPart]:
     album, speaker = template("album", moment.language), {"speaker": person.persona.name}
     for name, value in person.properties:
         yield "self", "item", album.fill("basic_info.property", {"name": name, "value": value})
@@ -145,10 +140,10 @@ def _villager(moment: Moment, person: Villager) -> Iterator[_Part]:
         yield "self", "item", album.fill("previous_dialogues.item", {**vars(past), "picture": past.picture.described})
 
 
-def _mind(assessment: Assessment, name: str, language: str) -> Iterator[_Part]:
+def _mind(assessment: Assessment, name: str, language: str) -> Iterator[NumberedPart]:
     group = template("group", language)
     strength = round(_STRONGEST * assessment.emotion_strength)
-    feeling = {"speaker": name, "value": word(assessment.emotion, language), "strength": strength}
+    feeling = {"speaker": name, "value": translated(assessment.emotion, language), "strength": strength}
     if assessment.situation:
         yield "self", "item", group.fill("situation.seen", {"speaker": name, "value": assessment.situation})
     yield "self", "item", group.fill("situation.feeling", feeling)
@@ -156,6 +151,6 @@ def _mind(assessment: Assessment, name: str, language: str) -> Iterator[_Part]:
         yield "self", "item", group.fill("situation.thought", {"speaker": name, "value": assessment.thought})
 
 
-def _items(texts: PromptTemplate, known: Iterable[str]) -> Iterator[_Part]:
+def _items(texts: PromptTemplate, known: Iterable[str]) -> Iterator[NumberedPart]:
     for text in known:
         yield "self", "item", texts.fill("item", {"text": text})

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from tertulia.prompts.cognition import Question, clock
 from tertulia.prompts.templates import template
-from tertulia.prompts.words import word
+from tertulia.prompts.translations import translated
 from tertulia.state.agreements import Entry
 from tertulia.state.languages import DEFAULT
 from tertulia.state.records import Turn
@@ -138,7 +138,7 @@ def _numbered(texts: Sequence[str], language: str) -> list[str]:
 
 
 def _day(time: datetime, language: str) -> str:
-    weekday, month = word(f"{time:%A}", language), word(f"{time:%B}", language)
+    weekday, month = translated(f"{time:%A}", language), translated(f"{time:%B}", language)
     return template(_SOURCE, language).fill(
-        "date", {"weekday": weekday, "day": word(str(time.day), language), "month": month}
+        "date", {"weekday": weekday, "day": translated(str(time.day), language), "month": month}
     )

@@ -11,6 +11,8 @@ from tertulia.state.records import BLOCK_INITIALS, Prompt, Unit, UnitKind
 #: the time, and with that its end and the speaker's departure. Only meetings have units of these ids.
 FIXED_UNITS = frozenset(f"environment.{item}" for item in ("meeting", "people", "clock", "end", "departure"))
 
+#: Block, kind and text of a unit whose id is its block and its number.
+NumberedPart = tuple[str, UnitKind, str]
 
 #: A block whose texts inform, and instruct nobody: how a speaker of a meeting sees things, feels and thinks.
 _INFORMING = "situation"
@@ -81,6 +83,14 @@ def prompt_of(
             is_removable = part.kind == "item" and block in removable_blocks and id not in FIXED_UNITS
             units.append(_unit(id, block, part.kind, part.text, is_removable, part.speaker, part.picture))
     return Prompt(units=tuple(units), speaker=speaker, layout=layout)
+
+
+def numbered(parts: Iterable[NumberedPart]) -> Prompt:
+    """Return the prompt of these parts for a reader who is nobody in it; its units are numbered, none is removable."""
+    units = (
+        _unit(f"{block}.{at}", block, kind, text, False, None, None) for at, (block, kind, text) in enumerate(parts)
+    )
+    return Prompt(units=tuple(units), speaker="", layout="single_message")
 
 
 @lru_cache(maxsize=8192)  # most units of a turn were in an earlier prompt, and were validated then

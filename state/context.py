@@ -1,9 +1,9 @@
 """The runtime context of a node: all that it gets besides its state and that can't be checkpointed."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar, cast
 
 from tertulia.state.album import Exchange, Population
 from tertulia.state.budget import Meter
@@ -57,6 +57,41 @@ class Broker(Protocol):
         """
 
 
+T = TypeVar("T")
+
+
+class Kept:
+    """What nodes have read of a run, or computed of what they read, by class and name, so that nothing is read twice.
+
+    It follows from the store, so it never shows in the digits.
+
+    Attributes:
+        edited: The last turn whose line a person rewrote before it was said.
+    """
+
+    def __init__(self) -> None:
+        self._by_kind: dict[tuple[type, Hashable], object] = {}
+        self.edited: int | None = None
+
+    def get(self, kind: type[T], name: Hashable = "") -> T | None:
+        """Return the kept object of a class and name; `None` if there is none."""
+        return cast("T | None", self._by_kind.get((kind, name)))
+
+    def keep(self, value: T, name: Hashable = "") -> T:
+        """Keep an object under its class and a name, in place of an earlier one, and return it."""
+        self._by_kind[type(value), name] = value
+        return value
+
+    def of(self, kind: type[T], make: Callable[[], T], name: Hashable = "") -> T:
+        """Return the kept object of a class and name; made, and kept, if there is none."""
+        return self.get(kind, name) or self.keep(make(), name)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._by_kind.clear()
+        self.edited = None
+
+
 @dataclass(frozen=True)
 class RecordedTurn:
     """A turn with all that a node knows of it.
@@ -82,8 +117,6 @@ class Context:
         nodes: By place, the functions of nodes that stand there instead of the default (`nodes.machinery.registry`).
         mechanisms: By name, the mechanisms of the run's extensions, each a `nodes.mechanisms.mechanism.Mechanism`.
         picture_finder: Finds the picture that a plan means by the pictures themselves; `None`: by their captions.
-        kept: The parts of the run that nodes have read and keep, so that nothing is read twice
-            (`nodes/meeting/past.py`). It follows from the store, so it never shows in the digits.
         recorded: By number, the turns that wait for their traces: the graph's driver stores them together. `None`:
             nobody does, so a turn is stored as soon as it is recorded.
         watch: Is told of every node of an inner graph as it begins and as it has ended: the id of the task that holds
@@ -104,7 +137,7 @@ class Context:
     nodes: Mapping[str, Any] = field(default_factory=dict, repr=False)
     mechanisms: Mapping[str, Any] = field(default_factory=dict, repr=False)
     picture_finder: PictureFinder | None = field(default=None, repr=False)
-    kept: dict[Any, Any] = field(default_factory=dict, repr=False)
+    kept: Kept = field(default_factory=Kept, repr=False)
     recorded: dict[int, RecordedTurn] | None = field(default=None, repr=False)
     watch: Callable[[str, Mapping[str, Any]], None] | None = field(default=None, repr=False)
 

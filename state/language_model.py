@@ -6,10 +6,10 @@ Nothing here knows torch.
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
-from tertulia.state.errors import SettingError, UsageError
+from tertulia.state.errors import SettingError
 from tertulia.state.head_weights import HeadWeights
 from tertulia.state.languages import DEFAULT
 from tertulia.state.parameters import (
@@ -37,12 +37,6 @@ NO_ATTENTION = (
     "shows no attention; set surrogate=smollm2, so that a local model scores what it says, or "
     "nodes.score=embedding_similarity"
 )
-
-#: How the tokens of speech are drawn, how many are scored, and how; unset, it follows the model.
-DECODING = ("temperature", "no_repeat_ngram", "context_strength", "drafts", "drafts_by", "scoring_tokens", "reducer")
-
-#: θ of the rating judge. Source: APP §4.1.
-RATING_THRESHOLD = 6.67
 
 
 @dataclass(frozen=True)
@@ -196,6 +190,25 @@ class GenerationRequest:
     min_p: float = 0.0
     dry: float = 0.0
 
+    @classmethod
+    def of(
+        cls,
+        parameters: Parameters,
+        prompt: RenderedPrompt,
+        fields: Sequence[ReplyField],
+        generators: Sequence[random.Random],
+    ) -> "GenerationRequest":
+        """Return a request whose sampling and language are those of a run's parameters."""
+        return cls(
+            prompt=prompt,
+            fields=tuple(fields),
+            generators=tuple(generators),
+            temperature=parameters.sampling_temperature,
+            top_p=parameters.top_p,
+            min_p=parameters.min_p,
+            language=parameters.language,
+        )
+
 
 @dataclass(frozen=True)
 class ScoringOptions:
@@ -275,91 +288,6 @@ class ModelTraits:
             problem = f": no weights of heads were learned for {name}; run `tertulia scores fit {name}`, or take "
             raise SettingError("reducer", "learned", f"{problem}reducer=beyond-neutral")
         return self.head_weights
-
-    def require_scores(self, parameters: Parameters) -> None:
-        """Check that prompts of such a model can be scored, if λ or the record needs scores.
-
-        Raises:
-            SettingError: It shows no attention, and nothing else scores in its place.
-        """
-        has_substitute = parameters.surrogate is not None or "score" in parameters.nodes
-        if self.text_only and parameters.scores_are_wanted and not has_substitute:
-            problem = f" needs scores, and a remote model {NO_ATTENTION}, or lambda=0"
-            raise SettingError("removal_factor", f"{parameters.removal_factor:g}", problem)
-
-    def require_logits(self, parameters: Parameters) -> None:
-        """Check that such a model shows the distribution of its replies, if that is changed.
-
-        Raises:
-            SettingError: It is remote.
-        """
-        changed = {"context_strength": parameters.context_strength, "drafts": (parameters.drafts or 1) - 1}
-        changed["dry"] = parameters.dry
-        if self.text_only and (name := next((name for name, value in changed.items() if value), None)):
-            problem = " needs the probabilities of tokens, which a remote model does not show; leave it out"
-            raise SettingError(name, getattr(parameters, name), problem)
-
-    def require_sampling(self, parameters: Parameters) -> None:
-        """Check that such a model draws its replies as the parameters say, for whatever it is asked.
-
-        Raises:
-            SettingError: It is remote: many a server passes over a sampling that it does not know without a word.
-        """
-        if self.text_only and parameters.min_p:
-            problem = ": a remote model may pass over it without a word, so it is for local ones; set min_p=0"
-            raise SettingError("min_p", f"{parameters.min_p:g}", problem)
-
-    def require_sight(self, parameters: Parameters) -> None:
-        """Check that such a model is shown pictures, if that is asked for.
-
-        Raises:
-            SettingError: It takes no pictures. A rehearsal takes the place of a model that may.
-        """
-        if parameters.sight == "pictures" and not self.sees_pictures and not self.rehearsed:
-            problem = " needs a model that sees pictures, and this one reads text alone; take another model, or set "
-            raise SettingError("sight", parameters.sight, f"{problem}sight=captions")
-
-    def resolve(self, parameters: Parameters) -> Parameters:
-        """Return the parameters with every `auto` replaced by the value that suits the model, and with its thresholds.
-
-        Raises:
-            UsageError: The judge needs a threshold that was never calibrated for this model.
-        """
-        judge = self.judge if parameters.judge == "auto" else parameters.judge
-        threshold = parameters.inconsistency_threshold
-        if threshold is None and judge != "off":
-            threshold = RATING_THRESHOLD if judge == "rating" else self.likelihood_threshold
-            if threshold is None:
-                raise UsageError(
-                    "the likelihood judge has no calibrated threshold for this model; "
-                    "set inconsistency_threshold, or judge=rating"
-                )
-        ending = self.ending if parameters.ending == "auto" else parameters.ending
-        ending_threshold = self.ending_threshold if parameters.ending_threshold is None else parameters.ending_threshold
-        if ending == "continuation" and ending_threshold is None:
-            raise UsageError("ending=continuation has no calibrated threshold for this model; set ending_threshold")
-        lengths = {
-            f"max_{what}_tokens": length
-            for what, length in asdict(self.lengths).items()
-            if getattr(parameters, f"max_{what}_tokens") == "auto"
-        }
-        unset = DECODING if parameters.drafts or parameters.temperature else (*DECODING, "opening_temperature")
-        decoding = {name: getattr(self, name) for name in unset if getattr(parameters, name) is None}
-        least, most = parameters.memory_items_within(self.memory_items)
-        return parameters.model_copy(
-            update={
-                **lengths,
-                "memory_items_min": least,
-                "memory_items_max": most,
-                **decoding,
-                "choices": self.choices if parameters.choices == "auto" else parameters.choices,
-                "layout": self.layout if parameters.layout == "auto" else parameters.layout,
-                "judge": judge,
-                "inconsistency_threshold": threshold,
-                "ending": ending,
-                "ending_threshold": ending_threshold if ending == "continuation" else None,
-            }
-        )
 
 
 class LanguageModel(Protocol):

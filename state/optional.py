@@ -8,6 +8,9 @@ from tertulia.state.errors import MissingPackageError, extra_hint
 #: The needs of statistics, as arguments of `importing`.
 SCIPY = ("scipy", "metrics", "these figures")
 
+#: The needs of data frames.
+PANDAS = ("pandas", "frames", "data frames")
+
 #: The needs of pictures.
 PILLOW = ("PIL", "pictures", "pictures")
 

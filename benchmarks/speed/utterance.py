@@ -33,6 +33,7 @@ from tertulia.nodes.utterance.requests import utterance_request
 from tertulia.nodes.utterance.retrieve import focal_points
 from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt
 from tertulia.runs.access.engines import Engines
+from tertulia.runs.access.suited import suited_to
 from tertulia.runs.driving.conversation import drive
 from tertulia.runs.planning.request import RunRequest
 from tertulia.runs.planning.starting import begin_with, plan_run
@@ -88,7 +89,7 @@ def _measure(precision: str) -> dict[str, str]:
     embedder = open_embedder("minilm")
     assert isinstance(model, CausalLanguageModel)
     assert isinstance(embedder, SentenceEmbedder)
-    parameters = model.traits.resolve(Parameters().with_settings({"removal_factor": 0.3, "max_turns": 1}))
+    parameters = suited_to(model.traits, Parameters().with_settings({"removal_factor": 0.3, "max_turns": 1}))
     samples = [_sample(case, embedder, parameters) for case in CASES]
     figures = {"prompt, tokens (median)": f"{statistics.median(_length(model, s, parameters) for s in samples):.0f}"}
     plain = plain_model(precision)

@@ -32,6 +32,7 @@ from tertulia.nodes.utterance.judge import judge_by_likelihood
 from tertulia.nodes.utterance.requests import utterance_request
 from tertulia.prompts.ending import assemble_ending
 from tertulia.prompts.remove import remove_units, removed_with_blocks
+from tertulia.runs.access.suited import suited_to
 from tertulia.state.context import Context
 from tertulia.state.graph_state import UtteranceState
 from tertulia.state.language_model import Embedder
@@ -152,7 +153,7 @@ def main() -> None:
     options = parser.parse_args()
     model, embedder = open_model(options.model, cache=cache_folder()), open_embedder("minilm")
     assert isinstance(model, CausalLanguageModel)
-    parameters = model.traits.resolve(Parameters(judge="likelihood")).model_copy(update={"ending": "off"})
+    parameters = suited_to(model.traits, Parameters(judge="likelihood")).model_copy(update={"ending": "off"})
     scenes = read_scenes([options.held_out])
     going_on, parting = partings(model, [scene for scene in scenes if isinstance(scene, EndingScene)])
     ends = model.traits.ending_threshold or 0.5

@@ -39,6 +39,7 @@ from tertulia.nodes.utterance.retrieve import focal_points
 from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt
 from tertulia.prompts.examples import exchanges
 from tertulia.prompts.remove import remove_units
+from tertulia.runs.access.suited import suited_to
 from tertulia.state.language_model import Embedder, RenderedPrompt
 from tertulia.state.parameters import Parameters
 from tertulia.state.randomness import keyed_generator
@@ -163,7 +164,7 @@ def main() -> None:
         model = open_model(name, cache=cache_folder())
         assert isinstance(model, CausalLanguageModel)
         plain = {"context_strength": 0, "drafts": 1, "no_repeat_ngram": 0}
-        parameters = model.traits.resolve(Parameters(temperature=options.temperature, **plain))
+        parameters = suited_to(model.traits, Parameters(temperature=options.temperature, **plain))
         parameters = parameters.model_copy(update={"ending": "off"})
         print(
             f"\n{name}, {len(cases)} cases, {options.seeds} seeds, "

@@ -1,6 +1,7 @@
 """The prompts of an exchange, from the speaker's pictures and memories, and the picture shown."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from tertulia.nodes.shared.full_prompt import save_full_prompt
 from tertulia.prompts.album import CallMaterial, PastExchange, assemble_call
@@ -9,6 +10,13 @@ from tertulia.state.album import Exchange, Sight
 from tertulia.state.context import Context
 from tertulia.state.graph_state import Belongings, ExchangeState
 from tertulia.state.randomness import keyed_generator
+
+
+@dataclass
+class _PastExchanges:
+    """The exchanges that are at hand."""
+
+    by_turn: dict[int, PastExchange] = field(default_factory=dict)
 
 
 def save_prompt_of(
@@ -51,20 +59,20 @@ def past_exchanges(context: Context, belongings: Belongings) -> Sequence[PastExc
 
 def keep_exchange(context: Context, turn: int, exchange: Exchange, question: str, answer: str) -> None:
     """Keep an exchange at hand for its memories in the next rounds, so that it need not be read."""
-    kept: dict[int, PastExchange] = context.kept.setdefault(PastExchange, {})
     picture = context.population.picture(exchange.picture)
+    kept = context.kept.of(_PastExchanges, _PastExchanges).by_turn
     kept[turn] = PastExchange(exchange.asker, exchange.answerer, picture, question, answer)
 
 
 def forget_exchanges(context: Context, before: int) -> None:
     """Let go of the exchanges before a turn; later uses read it from the store."""
-    kept: dict[int, PastExchange] = context.kept.get(PastExchange, {})
+    kept = context.kept.of(_PastExchanges, _PastExchanges).by_turn
     for turn in [turn for turn in kept if turn < before]:
         del kept[turn]
 
 
 def _past_exchange(context: Context, turn: int) -> PastExchange:
-    kept: dict[int, PastExchange] = context.kept.setdefault(PastExchange, {})
+    kept = context.kept.of(_PastExchanges, _PastExchanges).by_turn
     if turn not in kept:
         store, run = context.store, context.run
         exchange = store.step(run, turn, "", "exchange", Exchange)

@@ -1,6 +1,7 @@
 """Count everybody's utterances. Source: ChatAgents App. A (utterance frequency tracker)."""
 
 from collections import Counter
+from dataclasses import dataclass
 
 from tertulia.nodes.mechanisms.mechanism import Mechanism
 from tertulia.nodes.meeting.view import View
@@ -40,14 +41,21 @@ def _counts(view: View) -> dict[str, int]:
     return {name: view.spoken.get(name, 0) - before[name] for name in view.meeting.names}
 
 
+@dataclass(frozen=True)
+class _SpokenBefore:
+    """How often everybody had spoken before an agent came, by name."""
+
+    counts: Counter[str | None]
+
+
 def _spoken_before(view: View) -> Counter[str | None]:
     """Return by name how often everybody had spoken before the agent came; read once."""
-    kept, key = view.context.kept, (_spoken_before, view.name)
-    if key not in kept:
+    kept = view.context.kept.get(_SpokenBefore, view.name)
+    if kept is None:
         turns = view.context.store.turns(view.context.run, 1, view.round - 1)
-        kept[key] = Counter(turn.speaker for turn in turns if not was_there(view.meeting, view.name, turn))
-    before: Counter[str | None] = kept[key]
-    return before
+        counts = Counter(turn.speaker for turn in turns if not was_there(view.meeting, view.name, turn))
+        kept = view.context.kept.keep(_SpokenBefore(counts), view.name)
+    return kept.counts
 
 
 def _times(count: int, view: View) -> str:

@@ -5,7 +5,7 @@ from tertulia.nodes.meeting.view import View
 from tertulia.nodes.shared.asking import text_of
 from tertulia.prompts.cognition import Question
 from tertulia.prompts.names import enumerated
-from tertulia.prompts.words import stored_word, word
+from tertulia.prompts.translations import stored_form, translated
 from tertulia.state.cognition import Finding
 from tertulia.state.language_model import ReplyField
 
@@ -33,11 +33,11 @@ async def analyse_topics(view: View) -> Finding:
     form = {field: fill(f"answer.{field}", {}) for field in ("topic", "move")}
     fields = [
         ReplyField("topic", "text", max_tokens=_TOPIC_TOKENS),
-        ReplyField("move", "choice", choices=tuple(word(move, language) for move in _MOVES)),
+        ReplyField("move", "choice", choices=tuple(translated(move, language) for move in _MOVES)),
     ]
     question = Question("topics", form, view.example("topics"), items)
     reply = await view.ask("topic_analysis", question, fields)
-    topic, move = text_of(reply, "topic").rstrip("。"), stored_word(text_of(reply, "move"), _MOVES, language)
+    topic, move = text_of(reply, "topic").rstrip("。"), stored_form(text_of(reply, "move"), _MOVES, language)
     states = with_move(states, topic, move)
     lines = [fill("findings.topic", {"value": topic.rstrip(".")})]
     if move in _MOVES:

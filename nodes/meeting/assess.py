@@ -6,7 +6,7 @@ from tertulia.nodes.meeting.choices import choose_feeling, reads_probabilities
 from tertulia.nodes.meeting.view import View
 from tertulia.nodes.shared.asking import text_of
 from tertulia.prompts.cognition import Question
-from tertulia.prompts.words import stored_word, word, words
+from tertulia.prompts.translations import stored_form, translated, translated_list
 from tertulia.state.cognition import Assessment, Finding
 from tertulia.state.context import Context
 from tertulia.state.graph_state import CognitionState
@@ -31,11 +31,11 @@ async def assess_situation(view: View, active: list[str]) -> Assessment:
     fill, language = view.texts.fill, view.language
     items = [fill("assess.item", {"value": line}) for finding in findings if finding for line in finding.lines]
     limit = view.context.parameters.thought_tokens
-    feelings = tuple(word(emotion, language) for emotion in EMOTIONS)
+    feelings = tuple(translated(emotion, language) for emotion in EMOTIONS)
     minimum, maximum = 0, 10
     if reads_probabilities(view):
         feeling, minimum = await choose_feeling(view)
-        feelings, maximum = (word(feeling, language),), minimum
+        feelings, maximum = (translated(feeling, language),), minimum
     fields = (
         ReplyField("situation", "text", max_tokens=limit),
         ReplyField("feeling", "choice", choices=feelings),
@@ -44,7 +44,7 @@ async def assess_situation(view: View, active: list[str]) -> Assessment:
     )
     form = {
         "situation": fill("answer.situation", {}),
-        "feeling": fill("answer.one_of", {"value": words(EMOTIONS, language)}),
+        "feeling": fill("answer.one_of", {"value": translated_list(EMOTIONS, language)}),
         "strength": fill("answer.scale", {"number": 10}),
         "thought": fill("answer.thought", {}),
     }
@@ -55,7 +55,7 @@ async def assess_situation(view: View, active: list[str]) -> Assessment:
     return Assessment(
         situation=text_of(reply, "situation"),
         thought=text_of(reply, "thought"),
-        emotion=stored_word(text_of(reply, "feeling"), EMOTIONS, language),
+        emotion=stored_form(text_of(reply, "feeling"), EMOTIONS, language),
         emotion_strength=float(reply.fields.get("strength", 0)) / 10,
         done=tuple(view.done()),
     )

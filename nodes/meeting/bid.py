@@ -19,7 +19,7 @@ from tertulia.nodes.meeting.willingness import (
     propensity_of,
 )
 from tertulia.nodes.shared.memory import Numbers
-from tertulia.prompts.words import words
+from tertulia.prompts.translations import translated_list
 from tertulia.state.cognition import Assessment, Touch
 from tertulia.state.context import Context
 from tertulia.state.graph_state import CognitionState, OpenBid, Parts
@@ -77,7 +77,7 @@ def topic_part(view: View) -> float:
     """
     agent = view.agent
     known = [
-        words(view.character.big_five, view.language),
+        translated_list(view.character.big_five, view.language),
         agent.persona.background,
         agent.setting,
         *(goal.text for goal in agent.goals),

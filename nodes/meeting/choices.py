@@ -8,11 +8,12 @@ choice is put into its reply, and it goes on from there.
 import math
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from tertulia.nodes.meeting.view import View
 from tertulia.prompts.choices import assemble_choice, assemble_neutral
 from tertulia.prompts.templates import PromptTemplate, template
-from tertulia.prompts.words import word
+from tertulia.prompts.translations import translated
 from tertulia.state.cognition import MechanismChoice
 from tertulia.state.languages import DEFAULT
 from tertulia.state.meeting import EMOTIONS
@@ -41,7 +42,7 @@ async def choose_feeling(view: View) -> tuple[str, int]:
 
 def feeling_options(language: str = DEFAULT) -> list[str]:
     """Return the words for every feeling in each of its grades."""
-    fill, words = template("choices", language).fill, [word(emotion, language) for emotion in EMOTIONS]
+    fill, words = template("choices", language).fill, [translated(emotion, language) for emotion in EMOTIONS]
     return [fill(f"feeling.{grade}", {"emotion": emotion}) for emotion in words for grade in _GRADES]
 
 
@@ -114,6 +115,13 @@ def as_choice(decided: bool | None) -> tuple[str, ...]:
     return () if decided is None else ("true" if decided else "false",)
 
 
+@dataclass(frozen=True)
+class _Neutral:
+    """The probabilities of options after each of the lines without content."""
+
+    probabilities: Sequence[Sequence[float]]
+
+
 async def log_ratios(view: View, node: str, ask: str, options: Sequence[str]) -> list[float]:
     """Return the logarithm of how much likelier each option is than after lines without content.
 
@@ -126,12 +134,12 @@ async def log_ratios(view: View, node: str, ask: str, options: Sequence[str]) ->
     context, situation, tokenizer = view.context, view.situation(), view.context.model.tokenizer
     model = context.asked_by(view.name, view.round, f"weigh_{node}", view.part)
     found = await model.probabilities(assemble_choice(situation, ask, tokenizer), options)
-    key = ("neutral", context.model.id, view.name, ask, tuple(options))
-    if key not in context.kept:
+    key = (context.model.id, view.name, ask, tuple(options))
+    if (neutral := context.kept.get(_Neutral, key)) is None:
         model = context.asked_by(view.name, 0, f"weigh_{node}")
         prompts = assemble_neutral(situation, ask, tokenizer)
-        context.kept[key] = [await model.probabilities(prompt, options) for prompt in prompts]
-    return log_ratios_of(found, context.kept[key])
+        neutral = context.kept.keep(_Neutral([await model.probabilities(prompt, options) for prompt in prompts]), key)
+    return log_ratios_of(found, neutral.probabilities)
 
 
 def log_ratios_of(found: Sequence[float], neutral: Sequence[Sequence[float]]) -> list[float]:

@@ -129,9 +129,9 @@ class Past:
     @classmethod
     def of(cls, view: View) -> "Past":
         """Return the past of a round, with all rounds before it."""
-        past: Past | None = view.context.kept.get(cls)
-        if past is None or past._rounds >= view.round:
-            past = view.context.kept[cls] = cls()
+        past = view.context.kept.of(cls, cls)
+        if past._rounds >= view.round:
+            past = view.context.kept.keep(cls())
         for first in range(past._rounds + 1, view.round, _CHUNK):
             past._read(view.context, first, min(first + _CHUNK, view.round) - 1)
         return past
@@ -206,10 +206,10 @@ class Thoughts:
     @classmethod
     def of(cls, view: View) -> Numbers:
         """Return the embeddings `(n, D)` of an agent's thoughts since it last spoke, that of this round last."""
-        key, since = (cls, view.name), view.mind["spoke"]
-        thoughts: Thoughts | None = view.context.kept.get(key)
+        since = view.mind["spoke"]
+        thoughts = view.context.kept.get(cls, view.name)
         if thoughts is None or thoughts._since != since or thoughts._rounds >= view.round:
-            thoughts = view.context.kept[key] = cls(since)
+            thoughts = view.context.kept.keep(cls(since), view.name)
         return thoughts._until(view)
 
     def _until(self, view: View) -> Numbers:

@@ -14,7 +14,7 @@ from tertulia.nodes.meeting.address import address_of, is_named, without_names
 from tertulia.nodes.meeting.view import View
 from tertulia.nodes.shared.hearing import came_s
 from tertulia.prompts.cognition import line_of
-from tertulia.prompts.words import word, words
+from tertulia.prompts.translations import translated, translated_list
 from tertulia.state.cognition import Perception
 from tertulia.state.context import Context
 from tertulia.state.graph_state import CognitionState, Mind
@@ -92,9 +92,9 @@ def aspects_of(view: View, message: Turn | None) -> dict[str, list[str]]:
         subject.append(meeting.opening.text)
     last, language = view.last_assessment(), view.language
     texts = {
-        "profile": [" ".join([words(view.character.big_five, language), *view.character.descriptions])],
+        "profile": [" ".join([translated_list(view.character.big_five, language), *view.character.descriptions])],
         "background": [" ".join(part for part in known if part)],
-        "emotion": [view.texts.fill("perceived.emotion", {"emotion": word(view.mind["emotion"], language)})],
+        "emotion": [view.texts.fill("perceived.emotion", {"emotion": translated(view.mind["emotion"], language)})],
         "subject": subject,
         "thought": [] if last is None else [last.thought],
         "lines": [turn.text for turn in view.lines() if turn.speaker is not None and turn.turn != number],

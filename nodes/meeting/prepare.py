@@ -8,7 +8,7 @@ from tertulia.nodes.meeting.view import View
 from tertulia.nodes.shared.asking import text_of
 from tertulia.prompts.cognition import Question
 from tertulia.prompts.names import qualities
-from tertulia.prompts.words import word
+from tertulia.prompts.translations import translated
 from tertulia.state.cognition import Character, SubGoal
 from tertulia.state.context import Context
 from tertulia.state.graph_state import CognitionState
@@ -49,7 +49,7 @@ def draw_traits(given: Sequence[str], seed: int, name: str) -> tuple[str, ...]:
 
 async def describe(view: View, big_five: Sequence[str]) -> tuple[str, ...]:
     """Return ten sentences in which the model describes a combination of traits. Source: App. D, Fig. 7."""
-    poles = [word(pole, view.language) for pole in big_five]
+    poles = [translated(pole, view.language) for pole in big_five]
     names = [f"description_{number}" for number in range(1, _DESCRIPTIONS + 1)]
     question = Question(
         "personality",

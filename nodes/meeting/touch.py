@@ -85,11 +85,7 @@ class Room:
     @classmethod
     def of(cls, view: View) -> "Room":
         """Return the room of a run; it is made once."""
-        kept = view.context.kept
-        if cls not in kept:
-            kept[cls] = cls(view.context)
-        room: Room = kept[cls]
-        return room
+        return view.context.kept.of(cls, lambda: cls(view.context))
 
     def touches(self, name: str, line: str, is_done: Sequence[bool]) -> dict[str, float]:
         """Return how much a line touches a person, by part, each in [0, 1]; 0 if nothing is known of them.

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import inf
 from typing import Any, TypeVar, cast
@@ -22,6 +22,14 @@ from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Reply, Turn
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _ReadInRound:
+    """Stored data that agents have read in a round, by what was asked for."""
+
+    of_round: tuple[str, int]
+    values: dict[Hashable, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -153,14 +161,14 @@ class View:
     def _read_once(self, key: Hashable, read: Callable[[], T | None]) -> T | None:
         """Return stored data from before this round, read once for all agents of the round."""
         kept, of_round = self.context.kept, (self.context.run, self.round)
-        found_in, found = kept.get(View, (None, {}))
-        if found_in != of_round:
-            kept[View] = of_round, (found := {})
-        if key not in found:
+        found = kept.get(_ReadInRound)
+        if found is None or found.of_round != of_round:
+            found = kept.keep(_ReadInRound(of_round))
+        if key not in found.values:
             if (value := read()) is None:
                 return None
-            found[key] = value
-        return cast("T", found[key])
+            found.values[key] = value
+        return cast("T", found.values[key])
 
     def example(self, question: str) -> Any:
         """Return an example answer to a question, drawn for this round (see `prompts/templates/examples.yaml`)."""

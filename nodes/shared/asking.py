@@ -1,6 +1,7 @@
 """How a model is asked for an answer in fields, by an agent or about one."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tertulia.prompts.cognition import examples_of, shared_units
 from tertulia.prompts.render import render
@@ -35,16 +36,11 @@ async def ask_model(
     """
     parameters, tokenizer = context.parameters, context.model.tokenizer
     generator = keyed_generator(context.seed, round=round, agent=agent, node=node, attempt=attempt)
-    request = GenerationRequest(
-        prompt=render(prompt, tokenizer, shared_units=shared_units(prompt)),
-        fields=tuple(fields),
-        generators=(generator,),
-        temperature=parameters.sampling_temperature,
-        top_p=parameters.top_p,
-        min_p=parameters.min_p,
+    shown = render(prompt, tokenizer, shared_units=shared_units(prompt))
+    request = replace(
+        GenerationRequest.of(parameters, shown, fields, [generator]),
         no_repeat_from=tuple(tuple(tokenizer.encode(text)) for text in (*examples_of(prompt), *no_repeat_from)),
         no_repeat_ngram=min(parameters.no_repeat_ngram or 0, _NOT_REPEATED),
-        language=parameters.language,
     )
     (reply,) = await context.asked_by(agent, round, node, part).generate(request)
     return reply

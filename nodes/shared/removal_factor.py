@@ -53,9 +53,9 @@ class History:
     @classmethod
     def before(cls, context: Context, turn: int) -> list[PastUtterance]:
         """Return the utterances before a turn, oldest first, without silences."""
-        history: History | None = context.kept.get(cls)
-        if history is None or history._read >= turn:  # the run is driven anew from an earlier turn
-            history = context.kept[cls] = cls()
+        history = context.kept.of(cls, cls)
+        if history._read >= turn:  # the run is driven anew from an earlier turn
+            history = context.kept.keep(cls())
         is_steered = context.parameters.setpoint is not None
         history._utterances += past_utterances(context.store, context.run, history._read + 1, turn - 1, is_steered)
         history._read = turn - 1

@@ -1,6 +1,6 @@
 """Candidates for an utterance: read from replies, stored, and looked up."""
 
-from collections.abc import Sequence
+from typing import Any
 
 from tertulia.prompts.assemble import end_question, reply_object, reply_prefix_of
 from tertulia.prompts.renaming import renaming_of
@@ -28,43 +28,24 @@ def written_reply(prompt: Prompt, text: str, ended: object, context: Context) ->
     return retokenized(context.model.tokenizer, whole, reply_prefix_of(prompt))
 
 
-def save_candidate(
-    state: UtteranceState,
-    context: Context,
-    attempt: int,
-    reply: Reply,
-    speaker: str,
-    origin: Origin,
-    faults: Sequence[str] | None = None,
-    *,
-    probability: float | None = None,
-    remark: str | None = None,
-) -> None:
-    """Store a candidate with its text in original names.
-
-    Args:
-        speaker: The name of the speaker in the prompt.
-        faults: Its faults; `None`: they were not looked for.
-        probability: The one that the model stated when it wrote it among others.
-        remark: How the answer was read, if it was not as asked for.
-    """
-    candidate = read_candidate(attempt, reply, speaker, origin)
+def save_candidate(state: UtteranceState, context: Context, candidate: Candidate) -> None:
+    """Store a candidate with its text in original names."""
     renaming = renaming_of(context.start.names, context.parameters.names)
-    string = reply.fields.get(STRING_SEED)
-    update = {
-        "text": renaming.put_back(candidate.text),
-        "faults": None if faults is None else tuple(faults),
-        "probability": probability,
-        "string_seed": None if string is None else str(string),
-        "remark": remark or ("no random string was written" if string == "" else None),
-    }
-    candidate = candidate.model_copy(update=update)
+    candidate = candidate.model_copy(update={"text": renaming.put_back(candidate.text)})
     context.store.save_candidate(context.run, state["turn"], candidate, state.get("part", ""))
 
 
-def read_candidate(attempt: int, reply: Reply, speaker: str, origin: Origin = "drawn") -> Candidate:
-    """Return the candidate that a reply holds, in the names of its prompt."""
-    return Candidate(attempt=attempt, text=utterance_of(reply, speaker), reply=reply, origin=origin)
+def read_candidate(attempt: int, reply: Reply, speaker: str, origin: Origin = "drawn", **known: Any) -> Candidate:
+    """Return the candidate that a reply holds, in the names of its prompt.
+
+    Args:
+        speaker: The name of the speaker in the prompt.
+        known: Further fields: `faults`, `probability`, and a `remark` on how the answer was read.
+    """
+    if (string := reply.fields.get(STRING_SEED)) is not None:
+        known |= {"string_seed": str(string)}
+        known["remark"] = known.get("remark") or (None if string else "no random string was written")
+    return Candidate(attempt=attempt, text=utterance_of(reply, speaker), reply=reply, origin=origin, **known)
 
 
 def candidate_at(context: Context, turn: int, attempt: int, part: str = "") -> Candidate:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tertulia.nodes.utterance.candidates import save_candidate, utterance_of, written_reply
+from tertulia.nodes.utterance.candidates import read_candidate, save_candidate, utterance_of, written_reply
 from tertulia.nodes.utterance.monitor import Monitor
 from tertulia.nodes.utterance.requests import prompt_without, sequence_request, spoken_request, what_is_weighed
 from tertulia.prompts.placeholders import form_of
@@ -28,7 +28,7 @@ async def draw_candidates(state: UtteranceState, context: Context, attempts: ran
     monitor = Monitor.of(state, context)
     for attempt, reply in zip(attempts, best_first(replies, monitor), strict=False):
         origin: Origin = "backup" if attempt else "drawn"
-        save_candidate(state, context, attempt, reply, monitor.speaker, origin, remark=remark)
+        save_candidate(state, context, read_candidate(attempt, reply, monitor.speaker, origin, remark=remark))
 
 
 def drafts_wanted(state: UtteranceState, context: Context) -> int:

@@ -2,7 +2,7 @@
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.utterance.candidates import save_candidate, written_reply
+from tertulia.nodes.utterance.candidates import read_candidate, save_candidate, written_reply
 from tertulia.nodes.utterance.drafts import answered, draw_candidates
 from tertulia.nodes.utterance.requests import sequence_request
 from tertulia.prompts.placeholders import form_of
@@ -57,8 +57,9 @@ async def draw_together(state: UtteranceState, context: Context) -> None:
     for attempt, index in enumerate(order):
         written = replies[index]
         whole = written_reply(prompt, written.text, written.ended, context)
-        save_candidate(
-            *(state, context, attempt, whole, prompt.speaker, "backup" if attempt else "drawn"),
+        candidate = read_candidate(
+            *(attempt, whole, prompt.speaker, "backup" if attempt else "drawn"),
             probability=written.probability,
             remark=("; ".join(filter(None, remarks)) or None) if attempt == 0 else None,
         )
+        save_candidate(state, context, candidate)

@@ -124,15 +124,7 @@ async def judge_by_rating(
     key = RATING_KEYS[wording]
     fields = (ReplyField("comment", "text", max_tokens=60), ReplyField(key, "integer", minimum=1, maximum=10))
     replies = await context.asked_by(speaker, turn, step).generate(
-        GenerationRequest(
-            prompt=render(question, context.model.tokenizer),
-            fields=fields,
-            generators=generators,
-            temperature=context.parameters.sampling_temperature,
-            top_p=context.parameters.top_p,
-            min_p=context.parameters.min_p,
-            language=language,
-        )
+        GenerationRequest.of(context.parameters, render(question, context.model.tokenizer), fields, generators)
     )
     # Without a rewriter, it is the first run's.
     considered = replies if context.parameters.revision in ("rewrite", "combined") else replies[:1]

@@ -102,18 +102,13 @@ def _request(
 ) -> GenerationRequest:
     """Return the request for speech that answers a rendered prompt, and repeats nothing of an utterance's prompt."""
     decoded_as = full if full is not None and parameters.matched_decoding else prompt
-    return GenerationRequest(
-        prompt=shown,
-        fields=tuple(fields),
-        generators=generators,
+    return replace(
+        GenerationRequest.of(parameters, shown, fields, generators),
         temperature=temperature_of(decoded_as, parameters),
-        top_p=parameters.top_p,
-        min_p=parameters.min_p,
         no_repeat_from=not_repeated(decoded_as, tokenizer),
         no_repeat_ngram=parameters.no_repeat_ngram or 0,
         dry=parameters.dry,
         recent_lines=_recent_lines(prompt, tokenizer),
-        language=parameters.language,
     )
 
 

@@ -4,7 +4,13 @@ from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.utterance.candidates import candidate_at, save_candidate, utterance_of, written_reply
+from tertulia.nodes.utterance.candidates import (
+    candidate_at,
+    read_candidate,
+    save_candidate,
+    utterance_of,
+    written_reply,
+)
 from tertulia.nodes.utterance.requests import not_repeated
 from tertulia.prompts.assemble import end_question
 from tertulia.prompts.cut import joined
@@ -27,17 +33,10 @@ async def choose_revision(state: UtteranceState, runtime: Runtime[Context]) -> U
     candidate = candidate_at(context, turn, state["attempt"], part)
     conflict = conflict_of(state, context, context.store.prompt(state["prompt"]), candidate)
     generator = keyed_generator(context.seed, round=turn, agent=speaker, node=step, attempt=candidate.attempt)
-    (answer,) = await context.asked_by(speaker, turn, step).generate(
-        GenerationRequest(
-            prompt=render(assemble_choice(conflict), context.model.tokenizer),
-            fields=(ReplyField("enough", "choice", choices=("yes", "no")),),
-            generators=(generator,),
-            temperature=parameters.sampling_temperature,
-            top_p=parameters.top_p,
-            min_p=parameters.min_p,
-            language=parameters.language,
-        )
-    )
+    question = render(assemble_choice(conflict), context.model.tokenizer)
+    field = ReplyField("enough", "choice", choices=("yes", "no"))
+    request = GenerationRequest.of(parameters, question, [field], [generator])
+    (answer,) = await context.asked_by(speaker, turn, step).generate(request)
     rewritable = answer.fields["enough"] == "yes"
     context.store.save_candidate(context.run, turn, candidate.model_copy(update={"rewritable": rewritable}), part)
     return {"rewritable": rewritable}
@@ -56,23 +55,18 @@ async def rewrite(state: UtteranceState, runtime: Runtime[Context]) -> Utterance
     conflict = conflict_of(state, context, prompt, candidate)
     # The rewritten text may come again, the remarks on it may not.
     instructions = assemble_rewriting(replace(conflict, reply="", comment=None))
-    (reply,) = await context.asked_by(speaker, turn, step).generate(
-        GenerationRequest(
-            prompt=render(assemble_rewriting(conflict), tokenizer),
-            fields=(ReplyField(prompt.speaker, "speech", max_tokens=parameters.utterance_tokens),),
-            generators=(keyed_generator(context.seed, round=turn, agent=speaker, node=step, attempt=attempt),),
-            temperature=parameters.sampling_temperature,
-            top_p=parameters.top_p,
-            min_p=parameters.min_p,
-            no_repeat_from=(*not_repeated(prompt, tokenizer), *not_repeated(instructions, tokenizer)),
-            no_repeat_ngram=parameters.no_repeat_ngram or 0,
-            dry=parameters.dry,
-            language=parameters.language,
-        )
+    field = ReplyField(prompt.speaker, "speech", max_tokens=parameters.utterance_tokens)
+    generator = keyed_generator(context.seed, round=turn, agent=speaker, node=step, attempt=attempt)
+    request = replace(
+        GenerationRequest.of(parameters, render(assemble_rewriting(conflict), tokenizer), [field], [generator]),
+        no_repeat_from=(*not_repeated(prompt, tokenizer), *not_repeated(instructions, tokenizer)),
+        no_repeat_ngram=parameters.no_repeat_ngram or 0,
+        dry=parameters.dry,
     )
+    (reply,) = await context.asked_by(speaker, turn, step).generate(request)
     ended = candidate.reply.fields.get(end_question(prompt.speaker, parameters.language))
     rewritten_reply = written_reply(prompt, utterance_of(reply, prompt.speaker), ended, context)
-    save_candidate(state, context, attempt, rewritten_reply, prompt.speaker, "rewritten")
+    save_candidate(state, context, read_candidate(attempt, rewritten_reply, prompt.speaker, "rewritten"))
     return {"attempt": attempt, "set_aside": list(attempts)}
 
 

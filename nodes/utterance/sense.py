@@ -6,7 +6,7 @@ are in `nodes/shared/line_faults.py`; with `redraws=0`, as in `preset=paper`, no
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.utterance.candidates import candidate_at, save_candidate, utterance_of
+from tertulia.nodes.utterance.candidates import candidate_at, read_candidate, save_candidate, utterance_of
 from tertulia.nodes.utterance.drafts import best_first, drafts_wanted, draw_replies
 from tertulia.nodes.utterance.monitor import Monitor
 from tertulia.state.context import Context
@@ -39,11 +39,8 @@ async def sense(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceSt
         best = best_first([reply, *drawn], monitor)[0]
         if best is not reply:
             vetoed = _VETOED + attempt * context.parameters.redraws + again
-            save_candidate(state, context, vetoed, reply, monitor.speaker, "vetoed", faults)
+            save_candidate(state, context, read_candidate(vetoed, reply, monitor.speaker, "vetoed", faults=faults))
             reply, faults = best, monitor.faults(utterance_of(best, monitor.speaker))
-    save_candidate(
-        *(state, context, attempt, reply, monitor.speaker, candidate.origin, faults),
-        probability=candidate.probability,
-        remark=candidate.remark,
-    )
+    known = {"faults": faults, "probability": candidate.probability, "remark": candidate.remark}
+    save_candidate(state, context, read_candidate(attempt, reply, monitor.speaker, candidate.origin, **known))
     return {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, overload
 
 from pydantic import BaseModel
 
-from tertulia.state.errors import MissingPackageError, extra_hint
+from tertulia.state.optional import PANDAS, importing
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -33,12 +33,8 @@ class Records(tuple[Item, ...]):
         Raises:
             UsageError: pandas is not installed.
         """
-        try:
+        with importing(*PANDAS):
             import pandas
-        except ImportError as error:
-            raise MissingPackageError(
-                f"data frames need pandas, which is not installed; run: {extra_hint('frames')}"
-            ) from error
         return pandas.json_normalize([as_row(record) for record in self])
 
     def _repr_html_(self) -> str:

@@ -3,7 +3,7 @@
 SQL is written as storage/dialects.py says. Values are Python's: any text, even if the database itself can't hold it.
 """
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -62,19 +62,6 @@ class Database(Protocol):
 
     def insert_rows(self, sql: str, rows: Sequence[Sequence[Value]]) -> list[int]:
         """Execute an INSERT for each of some rows, and return their `id`s; inside a transaction."""
-
-    def insert_all(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Value]], replace: bool) -> None:
-        """Insert rows; inside a transaction.
-
-        Args:
-            replace: Whether they take the place of those with their keys; if not, there must be none.
-        """
-
-    def insert_stored(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Value]]) -> None:
-        """Insert rows of values that the database takes as they are, as those that `tuples` of a file returns.
-
-        Inside a transaction; there must be none with their keys.
-        """
 
     def beside(self, other: "Database") -> "AbstractContextManager[Beside | None]":
         """Read another store over the connection of this one; `None` if that is impossible, as between two servers."""

@@ -1,6 +1,6 @@
 """A store as pandas data frames: a row per run, turn, part of one, agent and round, unit of a prompt, call.
 
-1. They are the views of the store file (tertulia/storage/views.py), column by column; docs/data.md explains each.
+1. They are the views of the store file (tertulia/storage/sql_views.py), column by column; docs/data.md explains each.
 2. Nothing is written.
 3. Rows that were altered behind the store's back are refused: a view knows no checksum, so its source rows are checked.
 """
@@ -10,16 +10,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, get_args
 
-from tertulia.state.errors import MissingPackageError, NotFoundError, extra_hint
+from tertulia.state.errors import NotFoundError
+from tertulia.state.optional import PANDAS, importing
 from tertulia.state.parameters import Parameters
 from tertulia.storage.addresses import StoreAddress, is_missing, store_address
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.parts.contents import content_hash
 from tertulia.storage.schema import Kind
+from tertulia.storage.sql_views import VIEWS, View
 from tertulia.storage.store import SqlStore
 from tertulia.storage.tables import Table
 from tertulia.storage.values import parsed
-from tertulia.storage.views import VIEWS, View
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -91,12 +92,8 @@ def calls(store: StoreAddress | str, run: Runs = None) -> "DataFrame":
 
 
 def _frame(path: StoreAddress | str, run: Runs, view: View) -> "DataFrame":
-    try:
+    with importing(*PANDAS):
         import pandas
-    except ImportError as error:
-        raise MissingPackageError(
-            f"data frames need pandas, which is not installed; run: {extra_hint('frames')}"
-        ) from error
     rows, kinds = _read(path, run, view), view.kinds
     with record_faults(path):
         return pandas.DataFrame(

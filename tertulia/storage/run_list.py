@@ -10,9 +10,9 @@ from typing import Any
 from tertulia.storage.faults import record_faults
 from tertulia.storage.parts.cognition import NO_LIMIT
 from tertulia.storage.parts.runs import check_nothing_is_lost, checked_parameters
+from tertulia.storage.sql_views import TURNS_OF_RUN
 from tertulia.storage.store import SqlStore
 from tertulia.storage.tables import Table
-from tertulia.storage.views import TURNS_OF_RUN
 
 #: Values of one statement, at most.
 _AT_ONCE = 500

@@ -2,8 +2,8 @@
 
 A new store is made from these declarations (storage/sqlite/making.py), rows are written and read by them
 (storage/tables.py), an opened store is compared with them (`storage/sqlite/`), and views and data frames take the
-kinds of their columns from them (storage/views.py). Texts are stored once, in `contents`, and the other tables point to
-them; so do prompts to their units, most of which every prompt of a conversation has.
+kinds of their columns from them (storage/sql_views.py). Texts are stored once, in `contents`, and the other tables
+point to them; so do prompts to their units, most of which every prompt of a conversation has.
 """
 
 import sqlite3

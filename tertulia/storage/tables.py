@@ -3,34 +3,23 @@
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from operator import itemgetter
 from typing import Any
 
 from tertulia.state.errors import StorageError
 from tertulia.storage.contract import Database, Readable, Written
-from tertulia.storage.dialects import SQLITE
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.schema import BINARY, CHECKSUM, IDENTIFIERS, TABLES
 from tertulia.storage.values import (
     Value,
     checksum,
-    figures_unlike_their_sums,
     identifier,
-    plain_checksum,
     read,
     unlike_their_sums,
 )
 
 #: The columns that a checksum covers, in its order.
 COLUMNS: Mapping[str, tuple[str, ...]] = {table.name: table.checked for table in TABLES.values() if table.has_checksum}
-
-#: The tables whose rows hold figures, and no long texts.
-_OF_FIGURES = {
-    table.name
-    for table in TABLES.values()
-    if "number" in (kinds := {column.kind for column in table.columns}) and kinds.isdisjoint({"json", "bytes"})
-}
 
 
 @dataclass(frozen=True)
@@ -40,15 +29,10 @@ class Rows:
     Attributes:
         names: The columns that a checksum covers, in its order.
         values: For each row, a value for every one of them, and the checksum.
-        is_plain: Whether a file takes all values as they are: they come from one, and no text has halves of surrogate
-            pairs, which are stored as bytes.
-        written: The bytes that the checksum of each row covers, if they were kept.
     """
 
     names: tuple[str, ...]
     values: list[tuple[Any, ...]]
-    is_plain: bool
-    written: list[bytes] | None = None
 
     def column(self, name: str) -> list[Any]:
         """Return the values of a column."""
@@ -61,24 +45,8 @@ class Rows:
     def with_changes(self, name: str, changes: Mapping[Any, Any]) -> "Rows":
         """Return the rows with other values in a column, by the values there, and with their checksums."""
         place = self.names.index(name)
-        if self.written is not None:
-            return self._with_changes_where_it_was_written(place, changes, self.written)
         bare = [(*row[:place], changes[row[place]], *row[place + 1 : -1]) for row in self.values]
-        sums = map(plain_checksum if self.is_plain else checksum, bare)
-        return Rows(self.names, [(*row, number) for row, number in zip(bare, sums, strict=True)], self.is_plain)
-
-    def _with_changes_where_it_was_written(
-        self, place: int, changes: Mapping[Any, Any], written: Sequence[bytes]
-    ) -> "Rows":
-        """Return the rows with other values in a column that is not the first, without writing the others anew."""
-        rows, texts = [], []
-        for row, text in zip(self.values, written, strict=True):
-            value, before = changes[row[place]], row[:place]
-            begin = len(repr(before).encode()) + (place > 1)  # "(…," of one value, "(…)" of more
-            end = begin + len(repr(row[place]).encode())
-            texts.append(changed := b"%b%b%b" % (text[:begin], repr(value).encode(), text[end:]))
-            rows.append((*before, value, *row[place + 1 : -1], zlib.crc32(changed)))
-        return Rows(self.names, rows, self.is_plain, texts)
+        return Rows(self.names, [(*row, checksum(row)) for row in bare])
 
 
 class Table:
@@ -115,8 +83,7 @@ class Table:
             replace: Whether they take the place of those with their keys; if not, there must be none.
         """
         listed = map(self._values, rows)
-        records = ([*values, checksum(values)] for values in listed)
-        self._file.insert_all(self._name, (*self._columns, CHECKSUM), records, replace)
+        self._write([(*values, checksum(values)) for values in listed], replace)
 
     def update(self, row: Mapping[str, Value], key: str, **changes: Value) -> None:
         """Change columns of a selected row, which `key` tells from all others."""
@@ -162,16 +129,19 @@ class Table:
 
     def insert_tuples(self, rows: Rows) -> None:
         """Insert rows that were selected, from this table of another store; inside a transaction."""
-        insert = self._file.insert_stored if rows.is_plain else partial(self._file.insert_all, replace=False)
-        insert(self._name, (*self._columns, CHECKSUM), rows.values)
+        self._write(rows.values, replace=False)
+
+    def _write(self, rows: Sequence[tuple[Value, ...]], replace: bool) -> None:
+        columns = (*self._columns, CHECKSUM)
+        anew = f"INSERT INTO {self._name} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+        self._file.write_all(self._file.dialect.insert(self._name, columns, replace) if replace else anew, rows)
 
 
-def select_tuples(file: Readable, table: str, rest: str, *values: Value, with_written: bool = False) -> Rows:
+def select_tuples(file: Readable, table: str, rest: str, *values: Value) -> Rows:
     """Return rows of a table as tuples, verified as `Table.select` does.
 
     Args:
         rest: SQL that follows `FROM` and the table's name.
-        with_written: Whether the bytes that their checksums cover are kept, for `Rows.with_changes`.
 
     Raises:
         StorageError: A row does not match its checksum.
@@ -181,18 +151,16 @@ def select_tuples(file: Readable, table: str, rest: str, *values: Value, with_wr
     rows = file.tuples(f"SELECT {names} FROM {place} {rest}", *values)
     kinds = _kinds_of(rows)
     is_text = [name not in BINARY for name in columns]
-    is_plain = file.dialect is SQLITE
     if any(bytes in of_column and text for of_column, text in zip(kinds, is_text, strict=False)):
-        is_plain, readers = False, [read if text else _as_it_is for text in (*is_text, False)]
+        readers = [read if text else _as_it_is for text in (*is_text, False)]
         rows = [tuple(reader(value) for reader, value in zip(readers, row, strict=True)) for row in rows]
         kinds = _kinds_of(rows)
-    written = [repr(row[:-1]).encode() for row in rows] if with_written and is_plain else None
-    if any(row[-1] != checksum(row[:-1]) for row in _unlike_their_sums(table, rows, kinds, written)):
+    if any(row[-1] != checksum(row[:-1]) for row in unlike_their_sums(rows)):
         raise damaged(file.path, f"a row of {table} does not match its checksum")
     of_table = map(TABLES[table].column, columns)
     if not all(column.takes(kind) for column, of_column in zip(of_table, kinds, strict=False) for kind in of_column):
         raise damaged(file.path, f"a row of {table} holds what can't be in it")
-    found = Rows(columns, rows, is_plain, written)
+    found = Rows(columns, rows)
     with record_faults(file.path):
         for name in IDENTIFIERS.intersection(columns):
             for value in {*found.column(name)}:
@@ -203,16 +171,6 @@ def select_tuples(file: Readable, table: str, rest: str, *values: Value, with_wr
 def _kinds_of(rows: Sequence[tuple[Any, ...]]) -> list[set[type]]:
     """Return the types of each column."""
     return [{*map(type, column)} for column in zip(*rows, strict=True)]
-
-
-def _unlike_their_sums(
-    table: str, rows: Sequence[tuple[Any, ...]], kinds: Sequence[set[type]], written: Sequence[bytes] | None
-) -> list[tuple[Any, ...]]:
-    if written is not None:
-        return [row for row, text in zip(rows, written, strict=True) if zlib.crc32(text) != row[-1]]
-    if table in _OF_FIGURES and rows and all(len(of_column) == 1 for of_column in kinds):
-        return figures_unlike_their_sums(rows, [kind for of_column in kinds for kind in of_column])
-    return unlike_their_sums(rows)
 
 
 def _as_it_is(value: Value) -> Value:

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from pydantic import TypeAdapter
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 
 from tertulia.state.errors import StorageError
 from tertulia.state.store import AnyRecord
@@ -183,40 +183,10 @@ def searchable(text: str) -> str:
 def checksum(values: Sequence[Value]) -> int:
     """Return the CRC-32 of a row's values: any single flipped bit changes it."""
     # As SQLite gives them back: 1 for true, and zero without a sign.
-    return plain_checksum(tuple(value + 0 if isinstance(value, (bool, float)) else value for value in values))
+    return zlib.crc32(repr(tuple(v + 0 if isinstance(v, (bool, float)) else v for v in values)).encode())
 
 
 def unlike_their_sums(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Return the rows, each with its checksum at its end, that differ from `plain_checksum`."""
+    """Return the rows, each with its checksum at its end, that differ from it, as a database gives them out."""
     sum_of = zlib.crc32  # here, as a call for each row takes a quarter of the time
     return [row for row in rows if sum_of(repr(row[:-1]).encode()) != row[-1]]
-
-
-def figures_unlike_their_sums(rows: Sequence[tuple[Any, ...]], kinds: Sequence[type]) -> list[tuple[Any, ...]]:
-    """Do the same as `unlike_their_sums`, in two thirds of its time if rows hold names, counts and many figures.
-
-    JSON writes a float in a tenth of the time of `repr`, mostly with the same digits. If no text holds a quote, a
-    comma, a backslash or `null`, rows are split by the commas of both, part by part, so that a row whose JSON has its
-    checksum is the one that was written. Those that have another are written as they were.
-
-    Args:
-        rows: Each with its checksum at its end; without bytes, at least one.
-        kinds: The types that all of them have.
-    """
-    try:
-        written = to_json([row[:-1] for row in rows])
-    except ValueError:  # half a surrogate pair
-        return unlike_their_sums(rows)
-    signs = {b'"': 2 * kinds.count(str) * len(rows), b",": (len(kinds) - 1) * len(rows) - 1, b"\\": 0}
-    signs[b"null"] = kinds.count(type(None)) * len(rows)
-    if any(written.count(sign) != count for sign, count in signs.items()):
-        return unlike_their_sums(rows)
-    for sign, instead in ((b"],[", b")\n("), (b",", b", "), (b'"', b"'"), (b"null", b"None")):
-        written = written.replace(sign, instead)
-    sums = map(zlib.crc32, (b"(" + written[2:-2] + b")").split(b"\n"))
-    return unlike_their_sums([row for row, found in zip(rows, sums, strict=True) if found != row[-1]])
-
-
-def plain_checksum(values: tuple[Value, ...]) -> int:
-    """Return the checksum of values that SQLite has given out."""
-    return zlib.crc32(repr(values).encode())

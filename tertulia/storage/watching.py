@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tertulia.state.records import RunStatus
+from tertulia.storage.sql_views import TURNS_OF_RUN
 from tertulia.storage.store import SqlStore
-from tertulia.storage.views import TURNS_OF_RUN
 
 
 @dataclass(frozen=True)

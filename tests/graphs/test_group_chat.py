@@ -13,6 +13,7 @@ from support.meeting_case import a_meeting_of, a_quay, an_attendee, at, eager, h
 from support.scripted import ScriptedModel
 
 from tertulia.graphs.group_chat import ORDERS
+from tertulia.runs.access.suited import suited_to
 from tertulia.runs.driving.conversation import drive
 from tertulia.state.cognition import Assessment, Bid, Character, Floor, Perception
 from tertulia.state.context import Context
@@ -266,7 +267,7 @@ async def test_a_participant_with_a_model_of_their_own_thinks_and_speaks_with_it
     model.id = "own"
     meeting = with_people(an_attendee("Ana", **eager()), an_attendee("Bo", **eager()))
     context = a_context(ScriptedModel(), start=meeting, max_turns=6, judge="off")
-    context = replace(context, participant_models={"Bo": (model, model.traits.resolve(context.parameters))})
+    context = replace(context, participant_models={"Bo": (model, suited_to(model.traits, context.parameters))})
     async with open_checkpoints(":memory:") as checkpointer:
         await drive(context, checkpointer)
     models = {(call.agent, call.model) for call in context.store.calls("k3f9")}

@@ -15,6 +15,7 @@ from support.protocol_server import Served, serving
 from tertulia.models.rehearsal import RehearsalTokenizer
 from tertulia.models.served.chat import ChatModel, open_chat_model
 from tertulia.prompts.render import render
+from tertulia.runs.access.suited import require_sight
 from tertulia.state.errors import ModelError, SettingError
 from tertulia.state.language_model import GenerationRequest
 from tertulia.state.parameters import Parameters
@@ -92,7 +93,7 @@ def test_the_profile_of_a_provider_s_model_says_whether_it_sees(name: str, sees:
         assert model.traits.sees_pictures == expected
     blind = open_chat_model(name, Parameters(sight="captions"), "sk-none").traits
     with pytest.raises(SettingError, match="sight=pictures"):
-        blind.require_sight(Parameters(sight="pictures"))
+        require_sight(blind, Parameters(sight="pictures"))
 
 
 async def test_pictures_are_looked_up_in_the_thread_that_asks(served: Served) -> None:

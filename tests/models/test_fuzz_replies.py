@@ -133,7 +133,7 @@ def test_hostile_answers_are_read_or_refused() -> None:
 
 
 def test_an_answer_that_is_read_wrongly_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tertulia.models.served.repair._one_line", lambda text: text)
+    monkeypatch.setattr("tertulia.models.served.repair._on_one_line", lambda text: text)
     tally = hostile.read_replies(300, "suite")
     assert tally.passed < 300
     assert tally.problems[0].startswith("reply suite ")

@@ -18,9 +18,9 @@ from tertulia.models.local.grammar import _VALUES
 from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel, RehearsalTokenizer
 from tertulia.models.rehearsed_words import WORDS, phrases_of
 from tertulia.prompts.render import render
+from tertulia.runs.access.suited import RATING_THRESHOLD, suited_to
 from tertulia.state.errors import ModelError
 from tertulia.state.language_model import (
-    RATING_THRESHOLD,
     GenerationRequest,
     RenderedPrompt,
     ReplyField,
@@ -238,8 +238,8 @@ async def test_likelihoods_and_probabilities_follow_content(model: RehearsalMode
 
 def test_traits_suit_every_judge(model: RehearsalModel) -> None:
     assert model.traits.rehearsed
-    assert model.traits.resolve(Parameters()).inconsistency_threshold == RATING_THRESHOLD
-    assert model.traits.resolve(Parameters(judge="likelihood", ending="continuation")).ending_threshold is not None
+    assert suited_to(model.traits, Parameters()).inconsistency_threshold == RATING_THRESHOLD
+    assert suited_to(model.traits, Parameters(judge="likelihood", ending="continuation")).ending_threshold is not None
 
 
 @given(st.text(st.characters(), max_size=60))

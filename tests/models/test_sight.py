@@ -20,6 +20,7 @@ from support.tiny_seeing import EACH_SEEING, a_picture, save_seeing
 from tertulia.models.loading import open_model
 from tertulia.models.rehearsal import RehearsalTokenizer
 from tertulia.prompts.render import render
+from tertulia.runs.access.suited import require_sight
 from tertulia.state.errors import AttentionUnavailableError, ModelError, SettingError, TrustError
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions, SeeingTokenizer
 from tertulia.state.parameters import Parameters
@@ -278,10 +279,10 @@ def test_who_is_to_see_and_cannot_is_told_so(opened: Opened) -> None:
     from support.tiny import tiny_language_model
 
     seen = Parameters(sight="pictures")
-    opened("llava").traits.require_sight(seen)
-    tiny_language_model().traits.require_sight(Parameters())
+    require_sight(opened("llava").traits, seen)
+    require_sight(tiny_language_model().traits, Parameters())
     with pytest.raises(SettingError, match="sight=pictures needs a model that sees"):
-        tiny_language_model().traits.require_sight(seen)
+        require_sight(tiny_language_model().traits, seen)
 
 
 @pytest.mark.parametrize("content", ["{{ m['content'] }}", "{{ '' + m['content'] }}"])

@@ -17,6 +17,7 @@ from tertulia.models.batching import BatchingBroker
 from tertulia.nodes.utterance.judge import centred_contrast, judge_by_likelihood
 from tertulia.prompts.remove import remove_units
 from tertulia.prompts.render import render
+from tertulia.runs.access.suited import suited_to
 from tertulia.state.context import Context
 from tertulia.state.graph_state import UtteranceState
 from tertulia.state.parameters import Parameters
@@ -178,6 +179,6 @@ async def test_the_baseline_is_judged_beside_what_it_answers() -> None:
 def test_theta_is_the_models_unless_it_is_set() -> None:
     traits = replace(tiny_language_model().traits, likelihood_threshold=0.04)
     weighed = Parameters(judge="likelihood")
-    assert traits.resolve(weighed).inconsistency_threshold == 0.04
+    assert suited_to(traits, weighed).inconsistency_threshold == 0.04
     given = weighed.model_copy(update={"inconsistency_threshold": 0.3})
-    assert traits.resolve(given).inconsistency_threshold == 0.3
+    assert suited_to(traits, given).inconsistency_threshold == 0.3

@@ -15,6 +15,7 @@ from tertulia.models.served.chat_names import TRAITS as REMOTE
 from tertulia.nodes.utterance.drafts import best_first
 from tertulia.nodes.utterance.monitor import Monitor
 from tertulia.nodes.utterance.requests import opens, utterance_request
+from tertulia.runs.access.suited import require_logits, suited_to
 from tertulia.state.errors import SettingError
 from tertulia.state.language_model import GenerationRequest
 from tertulia.state.parameters import Parameters
@@ -124,9 +125,9 @@ async def test_a_line_that_opens_a_conversation_has_a_temperature_of_its_own() -
 
 def test_an_opening_is_drawn_as_the_model_likes_it_or_as_all_lines_are_that_somebody_set() -> None:
     traits = replace(REMOTE, drafts=6, temperature=0.35, opening_temperature=0.8)
-    assert traits.resolve(Parameters(judge="off")).opening_temperature == 0.8
+    assert suited_to(traits, Parameters(judge="off")).opening_temperature == 0.8
     for given in ({"drafts": 1}, {"temperature": 0.6}):
-        assert traits.resolve(Parameters(judge="off", **given)).opening_temperature is None  # type: ignore[arg-type]
+        assert suited_to(traits, Parameters(judge="off", **given)).opening_temperature is None  # type: ignore[arg-type]
 
 
 def test_the_draft_with_most_of_its_context_comes_first_and_who_names_themselves_last() -> None:
@@ -141,9 +142,9 @@ def test_the_draft_with_most_of_its_context_comes_first_and_who_names_themselves
 @pytest.mark.parametrize(("name", "value"), [("context_strength", 0.5), ("drafts", 2), ("dry", 0.8)])
 def test_a_model_that_shows_no_probabilities_is_refused_what_needs_them(name: str, value: float) -> None:
     with pytest.raises(SettingError, match=rf"{name}.*remote model does not show"):
-        REMOTE.require_logits(Parameters().with_settings({name: value}))
-    REMOTE.require_logits(Parameters())
-    replace(REMOTE, text_only=False).require_logits(Parameters().with_settings({name: value}))
+        require_logits(REMOTE, Parameters().with_settings({name: value}))
+    require_logits(REMOTE, Parameters())
+    require_logits(replace(REMOTE, text_only=False), Parameters().with_settings({name: value}))
 
 
 def test_the_strength_is_recorded_shown_and_kept_by_a_fork(cli: Cli) -> None:

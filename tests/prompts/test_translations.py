@@ -17,7 +17,7 @@ from tertulia.prompts.names import clauses, enumerated, listed, qualities
 from tertulia.prompts.shape import ask_again, problem_of, schema_of
 from tertulia.prompts.templates import is_translated, template
 from tertulia.prompts.town import summary_memory
-from tertulia.prompts.words import stored_word, word, words
+from tertulia.prompts.translations import stored_form, translated, translated_list
 from tertulia.state.language_model import ReplyField
 from tertulia.state.meeting import BIG_FIVE, EMOTIONS
 from tertulia.state.randomness import keyed_generator
@@ -165,9 +165,9 @@ def test_examples_have_the_fields_of_the_english_ones(language: str) -> None:
         assert [list(answer) for answer in translated[question]] == [list(answer) for answer in english[question]]
     for question in ("personality", "plan", "progress", "exchange"):
         assert [len(answer) for answer in translated[question]] == [len(answer) for answer in english[question]]
-    feelings = [stored_word(answer["feeling"], EMOTIONS, language) for answer in translated["assess"]]
+    feelings = [stored_form(answer["feeling"], EMOTIONS, language) for answer in translated["assess"]]
     assert sorted(feelings) == sorted(EMOTIONS)
-    moves = [stored_word(answer["move"], ("keep", "shift", "pause"), language) for answer in translated["topics"]]
+    moves = [stored_form(answer["move"], ("keep", "shift", "pause"), language) for answer in translated["topics"]]
     assert sorted(moves) == sorted(answer["move"] for answer in english["topics"])
     steps = [value for answer in translated["progress"] for value in answer.values() if isinstance(value, bool)]
     assert (len(steps), sum(steps)) == (12, 6)
@@ -185,17 +185,17 @@ def test_examples_are_drawn_in_the_language_and_in_english_where_it_has_none() -
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_stored_word_has_one_of_the_language_and_is_read_back(language: str) -> None:
-    translated = [word(stored, language) for stored in WORDS]
-    assert len(set(translated)) == len(WORDS)
-    assert not set(translated) & set(WORDS)
-    assert [stored_word(text, WORDS, language) for text in translated] == list(WORDS)
-    assert stored_word("calm", EMOTIONS) == "calm"
-    assert stored_word("别的", EMOTIONS, language) == "别的"
+    in_language = [translated(stored, language) for stored in WORDS]
+    assert len(set(in_language)) == len(WORDS)
+    assert not set(in_language) & set(WORDS)
+    assert [stored_form(text, WORDS, language) for text in in_language] == list(WORDS)
+    assert stored_form("calm", EMOTIONS) == "calm"
+    assert stored_form("别的", EMOTIONS, language) == "别的"
 
 
 @pytest.mark.parametrize("language", ["de", "es", "fr"])
 def test_every_other_stored_word_has_one_of_the_language(language: str) -> None:
-    assert {word(stored, "en") for stored in OTHER_WORDS} == set(OTHER_WORDS)
+    assert {translated(stored, "en") for stored in OTHER_WORDS} == set(OTHER_WORDS)
     entries = entries_of("utterance", language)
     assert [stored for stored in OTHER_WORDS if f"words.{stored}" not in entries] == []
 
@@ -214,7 +214,7 @@ def test_lists_in_sentences() -> None:
     names = ["甲", "乙", "丙"]
     assert [listed(names, "zh"), qualities(names, "zh"), enumerated(names, "zh")] == ["甲、乙和丙", *["甲、乙、丙"] * 2]
     assert clauses(["修屋顶", "选日子"], "zh") == "修屋顶；选日子"
-    assert words(["open", "calm"], "zh") == "乐于接受新事物、平静"
+    assert translated_list(["open", "calm"], "zh") == "乐于接受新事物、平静"
     names = ["Ana", "Bo", "Cy"]
     assert [listed(names, language) for language in ("de", "fr", "es")] == [
         "Ana, Bo und Cy",

@@ -10,6 +10,7 @@ from tertulia.models.local import embedded
 from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel
 from tertulia.models.served import chat_names
 from tertulia.runs.access.engines import Engines
+from tertulia.runs.access.suited import suited_to
 from tertulia.state.blocks import letters_of
 from tertulia.state.errors import SettingError, UsageError
 from tertulia.state.language_model import ModelTraits
@@ -124,19 +125,19 @@ def test_lengths_follow_the_model_unless_they_are_given() -> None:
     hosted, local = chat_names.TRAITS, ModelTraits(None, "single_message", "rating")
     names = ("max_utterance_tokens", "max_thought_tokens", "max_reason_tokens")
     lengths = {
-        traits: [getattr(traits.resolve(Parameters()), name) for name in names]
+        traits: [getattr(suited_to(traits, Parameters()), name) for name in names]
         for traits in (embedded.TRAITS, local, hosted)
     }
     assert lengths[embedded.TRAITS] == [60, 32, 12]
     assert all(a < b < c for a, b, c in zip(*(lengths[traits] for traits in lengths), strict=True))
-    given = hosted.resolve(Parameters().with_settings({"max_utterance_tokens": "80", "max_thought_tokens": "auto"}))
+    given = suited_to(hosted, Parameters().with_settings({"max_utterance_tokens": "80", "max_thought_tokens": "auto"}))
     assert (given.max_utterance_tokens, given.utterance_tokens) == (80, 80)
     assert given.thought_tokens == lengths[hosted][1]
 
 
 def test_choices_are_read_from_probabilities_only_of_the_embedded_model() -> None:
     traits = (embedded.TRAITS, chat_names.TRAITS, RehearsalModel().traits, ModelTraits(None, "chat_turns", "rating"))
-    assert [each.resolve(Parameters()).choices for each in traits] == ["probabilities", "reply", "reply", "reply"]
+    assert [suited_to(each, Parameters()).choices for each in traits] == ["probabilities", "reply", "reply", "reply"]
 
 
 def test_thoughts_are_as_long_as_suits_who_thinks() -> None:
@@ -158,4 +159,4 @@ def test_a_length_is_listed_with_its_bounds_and_refused_by_name() -> None:
 
 def test_parameters_of_an_earlier_version_keep_their_lengths() -> None:
     old = Parameters().model_dump(exclude={"choices"}) | {"max_utterance_tokens": 60, "max_thought_tokens": 32}
-    assert chat_names.TRAITS.resolve(Parameters.model_validate(old)).utterance_tokens == 60
+    assert suited_to(chat_names.TRAITS, Parameters.model_validate(old)).utterance_tokens == 60

@@ -8,6 +8,7 @@ from support.stored import a_run
 
 from tertulia.models.batching import BatchingBroker
 from tertulia.models.rehearsal import RehearsalEmbedder
+from tertulia.runs.access.suited import suited_to
 from tertulia.state.context import Context
 from tertulia.state.graph_state import first_state
 from tertulia.state.meeting import Meeting, Start
@@ -88,7 +89,7 @@ def a_context(
     store.create_run(a_run(), start)
     if isinstance(start, Meeting):
         settings = {**GROUP_CHAT, "removal_factor": 0.5, **settings}
-    parameters = model.traits.resolve(Parameters().with_settings({"backups": "on_demand", **settings}))
+    parameters = suited_to(model.traits, Parameters().with_settings({"backups": "on_demand", **settings}))
     return Context(
         run="k3f9",
         seed=seed,

@@ -13,9 +13,9 @@ import pytest
 from PIL import Image, ImageDraw
 from PIL.PngImagePlugin import PngInfo
 
+from benchmarks.drawing import draw, drawings
 from tertulia.state.album import PictureFile
 from tertulia.state.errors import NotFoundError, ScenarioError, TertuliaError
-from tertulia.worlds.drawing import draw, drawings
 from tertulia.worlds.pictures import (
     MOST_BYTES,
     PICTURE_ENDINGS,

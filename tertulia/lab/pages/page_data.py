@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,10 +88,9 @@ def check_parquet() -> None:
     Raises:
         UsageError: pandas or pyarrow is not installed.
     """
-    with importing("pandas", "lab", "Parquet files"):
-        import pandas  # noqa: F401
-    with importing("pyarrow", "lab", "Parquet files"):
-        import pyarrow  # noqa: F401
+    for package in ("pandas", "pyarrow"):
+        with importing(package, "lab", "Parquet files"):
+            import_module(package)
 
 
 def _names(columns: Sequence[Column]) -> list[str]:

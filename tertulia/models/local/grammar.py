@@ -12,15 +12,15 @@ import numpy as np
 from llguidance import LLMatcher, LLTokenizer
 from numpy.typing import NDArray
 
+from tertulia.models.speech import BRACKETS, CONTROLS, EMPHASIS, SENTENCE_END
 from tertulia.state.errors import ModelError
 from tertulia.state.language_model import ReplyField, Tokenizer
 from tertulia.state.records import Reply
 
 #: Never inside a string: quotes and backslashes (no escapes are needed then), line breaks and control characters.
-_CONTROL = r'"\\\x00-\x1F\x7F-\x9F\u2028\u2029'
-#: Never in speech: signs that only markup needs.
-_MARKUP = r"<>{}\[\]|*#`_~^="
-_SENTENCE_END = r"[.!?…。！？]['’”)]?"
+_CONTROL = rf'"\\{CONTROLS}'
+_MARKUP = BRACKETS + EMPHASIS
+_SENTENCE_END = rf"{SENTENCE_END}['’”)]?"
 _ENDS_WITH_SENTENCE = re.compile(_SENTENCE_END + r"\s*$")
 
 _VALUES = {

@@ -9,15 +9,15 @@ A local model writes by grammar and can't go wrong; a hosted one may fence its J
 import difflib
 import json
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from tertulia.models.speech import BRACKETS, CONTROLS, EMPHASIS, SENTENCE_END
 from tertulia.prompts.placeholders import says_only_placeholders
 from tertulia.prompts.shape import problem_of
 from tertulia.state.language_model import ReplyField, Tokenizer
 from tertulia.state.records import Reply
-from tertulia.state.text import whole_characters
+from tertulia.state.text import folded, folded_words, one_line, whole_characters
 
 #: Number of characters of an answer that are read: no reply to any prompt here is longer.
 _LONGEST = 50_000
@@ -33,10 +33,8 @@ _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’"}
 _BETWEEN = " \t\r\n,;"
 _ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _NUMBER = re.compile(r"(?<![\d.,])[-−]?(\d{1,9})(?:\.0+)?(?!\d|[.,]\d)")
-_WORD = re.compile(r"[^\W_]+")
-_SENTENCES = re.compile(r".*[.!?…。！？]['’”\")]?(?=\s|$)", re.DOTALL)
-#: Signs that only markup needs: no speech has them.
-_EMPHASIS, _BRACKETS = re.compile(r"[*#`_~]+"), re.compile(r"[<>{}\[\]|^=\\]+")
+_SENTENCES = re.compile(rf".*{SENTENCE_END}['’”\")]?(?=\s|$)", re.DOTALL)
+_EMPHASIS, _BRACKETS, _CONTROLS = (re.compile(rf"[{signs}]+") for signs in (EMPHASIS, BRACKETS + r"\\", CONTROLS))
 #: Numbers from 0 to 10 in words, but for those that are articles as well.
 _NUMBERS = {
     word: number
@@ -115,7 +113,7 @@ def read_prose(written: str, fields: Sequence[ReplyField]) -> Reply:
         UnusableReplyError: Nothing is written.
     """
     text = _THOUGHT.split(written[:_LONGEST])[-1].strip()
-    if not _WORD.search(text):
+    if not folded_words(text):
         raise UnusableReplyError("no_object")
     values = {field.name: _nothing(field) for field in fields}
     values[next(field.name for field in fields if field.kind == "speech")] = whole_characters(text)
@@ -131,13 +129,13 @@ def _find_object(written: str, fields: Sequence[ReplyField]) -> tuple[dict[str, 
     """Return the values in an answer by their keys, and the key of the value that breaks off, if there is one."""
     after = _THOUGHT.split(written)[-1]
     text = after if "{" in after else written
-    wanted = {_plain(field.name) for field in fields}
+    wanted = {folded(field.name) for field in fields}
     for place in _places(text):
         try:
             found, _ = json.JSONDecoder().raw_decode(text, place)
         except (ValueError, RecursionError):
             continue
-        if isinstance(found, dict) and wanted & set(map(_plain, found)):
+        if isinstance(found, dict) and wanted & set(map(folded, found)):
             return found, None
     if "{" not in text:
         raise UnusableReplyError("no_object")
@@ -236,11 +234,11 @@ def _read(field: ReplyField, value: Any, tokenizer: Tokenizer, *, broken_off: bo
         raise UnusableReplyError("no_text", field)
     if field.kind == "choice":
         return _choice(field, str(value))
-    text = _one_line(str(value))
+    text = _on_one_line(str(value))
     if field.kind == "speech":
-        text = _one_line(_BRACKETS.sub(" ", _EMPHASIS.sub("", text)))
+        text = _on_one_line(_BRACKETS.sub(" ", _EMPHASIS.sub("", text)))
         text = re.sub(rf"^{re.escape(field.name)}\s*:\s*", "", text)
-        if not _WORD.search(text):
+        if not folded_words(text):
             raise UnusableReplyError("nothing", field)
     if broken_off and not (text := _whole_sentences(text)):
         raise UnusableReplyError("breaks_off")
@@ -255,7 +253,7 @@ def _integer(field: ReplyField, value: Any) -> int:
         elif found := _NUMERAL.match(value):
             number = _NUMERALS.index(found[1])
         else:
-            number = next((_NUMBERS[word] for word in _WORD.findall(value.lower()) if word in _NUMBERS), None)
+            number = next((_NUMBERS[word] for word in folded_words(value) if word in _NUMBERS), None)
     elif isinstance(value, float) and value.is_integer():
         number = int(value)
     elif type(value) is int:
@@ -268,10 +266,10 @@ def _integer(field: ReplyField, value: Any) -> int:
 def _boolean(field: ReplyField, value: Any) -> bool:
     if type(value) is bool or (type(value) is int and value in (0, 1)):
         return bool(value)
-    first = _WORD.search(str(value).lower())
-    if first is None or first[0] not in _BOOLEANS:
+    first = next(iter(folded_words(str(value))), "")
+    if first not in _BOOLEANS:
         raise UnusableReplyError("no_boolean", field)
-    return _BOOLEANS[first[0]]
+    return _BOOLEANS[first]
 
 
 def _choice(field: ReplyField, written: str) -> str:
@@ -285,22 +283,14 @@ def _choice(field: ReplyField, written: str) -> str:
 def _nearest(text: str, candidates: Iterable[str]) -> str | None:
     """Return the candidate that is spelt most alike, with the same digits; `None` if there is none."""
     digits = re.findall(r"\d", text)
-    plain = {_plain(candidate): candidate for candidate in candidates if re.findall(r"\d", candidate) == digits}
-    close = difflib.get_close_matches(_plain(text), plain, n=1, cutoff=_ALIKE)
+    plain = {folded(candidate): candidate for candidate in candidates if re.findall(r"\d", candidate) == digits}
+    close = difflib.get_close_matches(folded(text), plain, n=1, cutoff=_ALIKE)
     return plain[close[0]] if close else None
 
 
-def _plain(text: str) -> str:
-    return " ".join(_WORD.findall(text.casefold())) or text.casefold().strip()
-
-
-def _one_line(text: str) -> str:
+def _on_one_line(text: str) -> str:
     """Return a text on one line; a control character counts as a break between words, half a pair becomes `�`."""
-    text = whole_characters(text)
-    return " ".join("".join(" " if unicodedata.category(sign) in _UNSEEN else sign for sign in text).split())
-
-
-_UNSEEN = ("Cc", "Zl", "Zp")
+    return one_line(_CONTROLS.sub(" ", whole_characters(text)))
 
 
 def _whole_sentences(text: str) -> str:

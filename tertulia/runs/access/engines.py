@@ -17,6 +17,7 @@ from tertulia.runs.access.model_names import (
     require_dialogue_last,
     require_likelihoods,
 )
+from tertulia.runs.access.suited import require_logits, require_sampling, require_scores, require_sight, suited_to
 from tertulia.runs.access.trust import KnownTrust, Trust, Trusted
 from tertulia.state.errors import ModelError, TertuliaError, TrustError
 from tertulia.state.language_model import (
@@ -281,13 +282,13 @@ class Engines:
                 of the blocks.
         """
         for speaker in (self.model, *self.participant_models.values()):
-            speaker.traits.require_scores(parameters)
-            speaker.traits.require_logits(parameters)
-            speaker.traits.require_sight(parameters)
+            require_scores(speaker.traits, parameters)
+            require_logits(speaker.traits, parameters)
+            require_sight(speaker.traits, parameters)
             judge, thinker = self.roles.get("judge", speaker), self.roles.get("think", speaker)
             suited = self.suited(speaker, parameters)
             for asked in (speaker, thinker, *([judge] if suited.judge == "rating" else [])):
-                asked.traits.require_sampling(parameters)
+                require_sampling(asked.traits, parameters)
             require_dialogue_last(suited, speaker.id)
             judges_blindly = judge.traits.text_only and not (
                 suited.judge == "likelihood" and isinstance(judge, ServedModel) and judge.tells_likelihoods()
@@ -304,13 +305,13 @@ class Engines:
     def suited(self, model: LanguageModel, parameters: Parameters) -> Parameters:
         """Return the parameters with `auto` settings resolved for a model, its judge and its thinker."""
         if (thinker := self.roles.get("think")) is not None:
-            thought = thinker.traits.resolve(parameters.model_copy(update={"ending": "off", "judge": "off"}))
+            thought = suited_to(thinker.traits, parameters.model_copy(update={"ending": "off", "judge": "off"}))
             parameters = parameters.model_copy(update={name: getattr(thought, name) for name in THINKING})
         if (judge := self.roles.get("judge")) is not None:
-            judged = judge.traits.resolve(parameters.model_copy(update={"ending": "off"}))
+            judged = suited_to(judge.traits, parameters.model_copy(update={"ending": "off"}))
             names = ("judge", "inconsistency_threshold")
             parameters = parameters.model_copy(update={name: getattr(judged, name) for name in names})
-        return model.traits.resolve(parameters)
+        return suited_to(model.traits, parameters)
 
     def recorded(self, parameters: Parameters) -> dict[str, object]:
         """Return the parameters for a run's record: resolved for everybody's model, with its weights."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from tertulia.runs.access.suited import require_scores
 from tertulia.state.errors import SettingError
 from tertulia.state.language_model import ModelRole
 from tertulia.state.meeting import Meeting, Start
@@ -54,7 +55,7 @@ def check_models(name: str, start: Start | None, parameters: Parameters) -> None
         check_chat_name(model)
     for speaker in speakers:
         if speaker in remote:
-            TRAITS.require_scores(parameters)
+            require_scores(TRAITS, parameters)
         judge, thinker = roles.get("judge", speaker), roles.get("think", speaker)
         # A server may tell: it is asked when its model is opened.
         judges_blindly = judge in remote and not judge.startswith(ADDRESS)

@@ -45,9 +45,6 @@ from tertulia.views.reading.removal import notes_of_turn
 _FIRST = ("take_turn", "open_round", "draw_pairs")
 _LAST = ("record_turn", "record_speech", "record_silence", "record_round")
 
-#: Under which the number of the last turn is kept whose line a person rewrote.
-_EDITED = "edited_turn"
-
 #: States that are read at once; a run goes on from one of its newest.
 _PAGE = 8
 
@@ -117,7 +114,7 @@ async def _drive(context: Context, checkpointer: BaseCheckpointSaver[Any], emit:
         tracer = Tracer()
         first, last = last + 1, state["turn"]
         for turn in context.store.turns(context.run, first, last):
-            emit(TurnFinished(context.run, turn, context.kept.get(_EDITED) == turn.turn))
+            emit(TurnFinished(context.run, turn, context.kept.edited == turn.turn))
         for text in _notes(context, cast(GroupState, state), noted):
             emit(Noted(context.run, text))
         if state["finished"]:
@@ -240,7 +237,7 @@ def _store_turn(context: Context, traces: Mapping[int, Trace]) -> None:
         for turn, trace in traces.items():
             recorded = context.recorded.pop(turn)
             if recorded.record.chosen == EDITED_ATTEMPT:
-                context.kept[_EDITED] = turn
+                context.kept.edited = turn
             context.save(recorded)
             context.store.save_trace(context.run, turn, trace)
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from tertulia.runs.access.engines import THINKING, named_models
 from tertulia.runs.access.model_names import ROLES, check_models
+from tertulia.runs.access.suited import DECODING
 from tertulia.runs.planning.other_items import with_other_items
 from tertulia.runs.planning.request import NOTHING_ASKED, RunRequest
 from tertulia.runs.planning.seats import check_is_there, with_seat
 from tertulia.runs.planning.starting import RunPlan, check_start
 from tertulia.state.cognition import Trace
 from tertulia.state.errors import NotFoundError, SettingError, UsageError
-from tertulia.state.language_model import DECODING
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import PRESETS, Parameters
 from tertulia.state.records import RunRecord

@@ -50,11 +50,6 @@ def marks(values: Collection[Value]) -> str:
     return ", ".join("?" * len(values))
 
 
-def points_to_texts(table: str) -> bool:
-    """Return whether rows of a table point to texts, so that they have others in another store."""
-    return bool(_TEXTS[table])
-
-
 class SourceError(StorageError):
     """Something in the source does not read; the target is as it was."""
 
@@ -95,7 +90,7 @@ def with_hashes(file: Database, table: str, rows: Rows) -> Rows:
         hashes = {None: None} | text_hashes(file, {*rows.column(column)} - {None})
         place = rows.names.index(column)
         changed = [(*row[:place], hashes.get(row[place]), *row[place + 1 :]) for row in rows.values]
-        rows = Rows(rows.names, changed, rows.is_plain)
+        rows = Rows(rows.names, changed)
     return rows
 
 

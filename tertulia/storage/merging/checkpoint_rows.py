@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from tertulia.state.errors import StorageError
 from tertulia.storage.addresses import ServerAddress
 from tertulia.storage.contract import Database
 from tertulia.storage.faults import damaged, record_faults
@@ -21,15 +20,12 @@ from tertulia.storage.sqlite.checkpoints import Checkpoints, PlainSerializer
 from tertulia.storage.sqlite.checksums import CHANNEL, IN_METADATA, damaged_writes, is_damaged, packed_checksum, task_of
 from tertulia.storage.sqlite.objects import CHECKPOINT_TABLES
 from tertulia.storage.sqlite.opening import MEMORY, open_connection
-from tertulia.storage.values import DamagedValueError, parsed
+from tertulia.storage.values import parsed
 
 if TYPE_CHECKING:
     from tertulia.storage.postgres.database import ServerDatabase
 
 _TABLES = ("checkpoints", "writes")
-
-#: The columns of a checkpoint in a file.
-_COLUMNS = "thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, metadata, type, checkpoint"
 
 
 @dataclass(frozen=True)
@@ -85,48 +81,12 @@ def read_checkpoints(file: Database, runs: Sequence[str]) -> list[StoredCheckpoi
 def copy_checkpoints(source: Database, target: Database, runs: Sequence[str]) -> None:
     """Insert the checkpoints of runs, those that are there stay; inside a transaction, after `make_tables`.
 
-    From file to file, checkpoints that read and are as this version writes them are copied to the byte.
-
     Raises:
         SourceError: One is damaged, or was not written by Tertulia.
     """
     with reading():
-        copied = {} if _is_server(source) or _is_server(target) else _as_written(source, runs)
-        checkpoints = read_checkpoints(source, [run for run in runs if run not in copied])
-    insert = f"INSERT INTO checkpoints ({_COLUMNS}) VALUES ({marks(_COLUMNS.split(', '))}) ON CONFLICT DO NOTHING"
-    if copied:
-        target.write_all(insert, [row for rows in copied.values() for row in rows])
+        checkpoints = read_checkpoints(source, runs)
     write_checkpoints(target, checkpoints)
-
-
-def _as_written(file: Database, runs: Sequence[str]) -> dict[str, list[tuple[Any, ...]]]:
-    """Return the rows of checkpoints, by run, of runs that have nothing else, and nothing that is not as expected."""
-    if not has_tables(file):
-        return {}
-    serializer = PlainSerializer(file.path)
-    found: dict[str, list[tuple[Any, ...]]] = {}
-    others: set[str] = set()
-    for chunk in in_chunks(runs):
-        of_runs = f"WHERE thread_id IN ({marks(chunk)})"
-        others.update(run for (run,) in file.tuples(f"SELECT DISTINCT thread_id FROM writes {of_runs}", *chunk))
-        for row in file.tuples(f"SELECT {_COLUMNS} FROM checkpoints {of_runs}", *chunk):
-            if _is_as_written(serializer, row):
-                found.setdefault(row[0], []).append(row)
-            else:
-                others.add(row[0])
-    return {run: rows for run, rows in found.items() if run not in others}
-
-
-def _is_as_written(serializer: PlainSerializer, row: Sequence[Any]) -> bool:
-    *place, parent, metadata, kind, packed = row
-    if not (all(type(name) is str for name in place) and type(parent) in (str, type(None)) and type(packed) is bytes):
-        return False
-    try:
-        known = parsed(metadata)
-        is_whole = isinstance(known, dict) and IN_METADATA in known and not is_damaged(packed, known)
-        return is_whole and kind == "msgpack" and isinstance(serializer.loads_typed((kind, packed)), dict)
-    except (DamagedValueError, StorageError):
-        return False  # reading it reports the fault
 
 
 def write_checkpoints(file: Database, checkpoints: Sequence[StoredCheckpoint]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tertulia.storage.contract import Beside, Database, Readable
 from tertulia.storage.faults import record_faults
-from tertulia.storage.merging.carrying import Carrier, damaged, in_chunks, marks, points_to_texts, reading
+from tertulia.storage.merging.carrying import Carrier, damaged, in_chunks, marks, reading
 from tertulia.storage.parts.cognition import NO_LIMIT
 from tertulia.storage.schema import CHECKSUM, TABLES
 from tertulia.storage.tables import Rows, Table, select_tuples
@@ -34,20 +34,13 @@ TURNS_AT_ONCE = 500
 _JSON = {name: [c.name for c in TABLES[name].columns if c.kind == "json"] for name in NUMBERED}
 
 
-def rows_of(file: Readable, table: str, runs: Sequence[str], first: int, last: int, with_written: bool = False) -> Rows:
-    """Return the rows of a table that belong to turns of runs, in the order in which they were stored.
-
-    Args:
-        with_written: As `select_tuples` has it.
-    """
-    found = [
-        select_tuples(file, table, rest, *values, with_written=with_written)
-        for rest, values in _which(file, table, runs, first, last)
-    ]
+def rows_of(file: Readable, table: str, runs: Sequence[str], first: int, last: int) -> Rows:
+    """Return the rows of a table that belong to turns of runs, in the order in which they were stored."""
+    found = [select_tuples(file, table, rest, *values) for rest, values in _which(file, table, runs, first, last)]
     if len(found) == 1:
         return found[0]
     values = [row for rows in found for row in rows.values]
-    return Rows(found[0].names, values, all(rows.is_plain for rows in found))
+    return Rows(found[0].names, values)
 
 
 def _which(
@@ -95,10 +88,7 @@ def copy_rows(
         last = _last_turn(source, runs)
     for begin, end in slices(last, first):
         with reading():
-            rows = {
-                table: rows_of(beside or source, table, runs, begin, end, with_written=points_to_texts(table))
-                for table in NUMBERED
-            }
+            rows = {table: rows_of(beside or source, table, runs, begin, end) for table in NUMBERED}
             _check(source, rows)
             _check_traces(source, rows)
         for table, given in rows.items():

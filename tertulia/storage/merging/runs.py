@@ -16,10 +16,10 @@ from tertulia.storage.merging.checkpoint_rows import copy_checkpoints
 from tertulia.storage.merging.run_comparison import Comparison, DifferError, compare
 from tertulia.storage.merging.run_rows import NUMBERED, copy_rows
 from tertulia.storage.schema import TABLES
+from tertulia.storage.sql_views import TURNS_OF_RUN
 from tertulia.storage.store import SqlStore
 from tertulia.storage.tables import Table
 from tertulia.storage.values import parsed, record_of
-from tertulia.storage.views import TURNS_OF_RUN
 
 Row = dict[str, Any]
 

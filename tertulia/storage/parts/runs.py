@@ -17,15 +17,15 @@ from tertulia.state.records import Extension, RunRecord, RunStatus, Trial
 from tertulia.state.same import Same
 from tertulia.state.store import Dependents, RunStore
 from tertulia.storage.contract import Database
+from tertulia.storage.deletion import delete_runs, delete_unused, pointed_from
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.ids import LATEST, LISTED, listed, resolve_id
 from tertulia.storage.parts.cognition import NO_LIMIT
 from tertulia.storage.parts.contents import Contents
-from tertulia.storage.removal import delete_runs, delete_unused, pointed_from
+from tertulia.storage.sql_views import TURNS_OF_RUN
 from tertulia.storage.sqlite.opening import MEMORY
 from tertulia.storage.tables import Table
 from tertulia.storage.values import Value, parsed, plain_json, record_of
-from tertulia.storage.views import TURNS_OF_RUN
 
 #: Letters and digits that are not taken for one another.
 RUN_ID_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"

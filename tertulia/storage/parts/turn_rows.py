@@ -12,7 +12,6 @@ from typing import Any
 from tertulia.state.cognition import Call
 from tertulia.state.records import LONGEST_S, Candidate, Record, TurnRecord
 from tertulia.storage.faults import damaged, record_faults
-from tertulia.storage.parts.candidate_documents import candidate_document
 from tertulia.storage.parts.journal import Journal, call_faults, call_fields
 from tertulia.storage.parts.turns import candidate_fields, unit_fields
 from tertulia.storage.tables import select_tuples
@@ -84,12 +83,7 @@ class TurnRows:
 
     def _candidates(self) -> dict[_Key, list[Row]]:
         rows = self.rows["candidates"]
-        texts = [self._text(row) for row in rows]
-        try:
-            documents = [*map(candidate_document, rows, texts)]
-        except (ValueError, TypeError):  # building the record reports the fault
-            given = [{**candidate_fields(row), "text": text} for row, text in zip(rows, texts, strict=True)]
-            documents = documents_of(Candidate, given)
+        documents = documents_of(Candidate, [{**candidate_fields(row), "text": self._text(row)} for row in rows])
         found: dict[_Key, list[Row]] = {}
         for row, document in zip(rows, documents, strict=True):
             found.setdefault(_utterance(row), []).append(document)

@@ -14,7 +14,7 @@ import json
 import os
 import re
 import socket
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from hashlib import blake2b
 from typing import Any
@@ -221,16 +221,6 @@ class ServerDatabase(Database):
             found = self._written(every, *itertools.chain.from_iterable(some)).fetchall()
             ids += sorted(int(row[0]) for row in found)  # they are given out row by row
         return ids
-
-    @override
-    def insert_all(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Value]], replace: bool) -> None:
-        marks = ", ".join("?" * len(columns))
-        plain = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"
-        self.write_all(POSTGRES.insert(table, tuple(columns), replace) if replace else plain, [*rows])
-
-    @override
-    def insert_stored(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Value]]) -> None:
-        self.insert_all(table, columns, rows, replace=False)
 
     @override
     def beside(self, other: Database) -> AbstractContextManager[None]:

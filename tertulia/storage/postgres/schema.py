@@ -13,8 +13,8 @@ from tertulia.storage.dialects import POSTGRES
 from tertulia.storage.faults import damaged
 from tertulia.storage.postgres.text import PLAIN_JSON
 from tertulia.storage.schema import SCHEMA_VERSION, TABLES, Column, TableSchema
+from tertulia.storage.sql_views import VIEWS
 from tertulia.storage.terms import UNSPACED
-from tertulia.storage.views import VIEWS
 
 if TYPE_CHECKING:
     from psycopg import Connection

@@ -3,7 +3,7 @@
 import json
 import os
 import sqlite3
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -124,18 +124,6 @@ class StoreFile(Database):
     def insert_rows(self, sql: str, rows: Sequence[Sequence[Value]]) -> list[int]:
         inserted = [self.write(sql, *row).lastrowid for row in rows]
         return [row for row in inserted if row is not None]  # all, in tables with row ids
-
-    @override
-    def insert_all(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Value]], replace: bool) -> None:
-        marks = ", ".join("?" * len(columns))
-        verb = "INSERT OR REPLACE" if replace else "INSERT"
-        self.write_all(f"{verb} INTO {table} ({', '.join(columns)}) VALUES ({marks})", [*rows])
-
-    @override
-    def insert_stored(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Value]]) -> None:
-        marks = ", ".join("?" * len(columns))
-        with storage_faults(self.path):
-            self._connection.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)
 
     @override
     @contextmanager

@@ -11,10 +11,10 @@ from typing import Literal
 from tertulia.state.errors import StorageError
 from tertulia.storage.faults import BUSY_TIMEOUT_S, damaged, storage_faults
 from tertulia.storage.schema import schema_version
+from tertulia.storage.sql_views import QUERIES
 from tertulia.storage.sqlite.objects import check_objects, is_known, objects
 from tertulia.storage.sqlite.structure import check_tables
 from tertulia.storage.values import LARGEST_BYTES
-from tertulia.storage.views import QUERIES
 
 #: The path of a store that lives only as long as its connection.
 MEMORY = ":memory:"

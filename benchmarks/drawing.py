@@ -1,4 +1,4 @@
-"""Draw the pictures that are shipped: `python -m tertulia.worlds.drawing` writes tertulia/worlds/albums/pictures/*.png.
+"""Draw the pictures that are shipped: `python -m benchmarks.drawing` writes tertulia/worlds/albums/pictures/*.png.
 
 drawings.yaml beside them has the drawings: by the name of a picture, its shapes from the back to the front, a
 line each, on a square of 100 by 100 whose origin is the upper left corner.

@@ -7,17 +7,17 @@ from tertulia.prompts.templates import template
 from tertulia.state.languages import DEFAULT
 
 
-def word(stored: str, language: str = DEFAULT) -> str:
+def translated(stored: str, language: str = DEFAULT) -> str:
     """Return a stored word in a language; the word itself if the language has no other."""
     texts = template("utterance", language)
     return texts.fill(f"words.{stored}", {}) if f"words.{stored}" in texts else stored
 
 
-def words(stored: Iterable[str], language: str = DEFAULT) -> str:
+def translated_list(stored: Iterable[str], language: str = DEFAULT) -> str:
     """Return stored words in a language, as in a table: `shy, kind, slow`."""
-    return enumerated([word(text, language) for text in stored], language)
+    return enumerated([translated(text, language) for text in stored], language)
 
 
-def stored_word(text: str, known: Iterable[str], language: str = DEFAULT) -> str:
+def stored_form(text: str, known: Iterable[str], language: str = DEFAULT) -> str:
     """Return the stored word that a model wrote in a language; the text itself if it is none of them."""
-    return {word(stored, language): stored for stored in known}.get(text, text)
+    return {translated(stored, language): stored for stored in known}.get(text, text)
