@@ -232,6 +232,7 @@ def test_calls_meet_in_batches_and_a_run_that_failed_at_any_of_them_goes_on_as_i
         ({"preset": "paper"}, "preset=paper: the paper has dialogues of two, and villagers is an album chat"),
         ({"human_needs": "true"}, "it has no human_needs"),
         ({"ending": "reply"}, "it has no ending"),
+        ({"pruning": "first"}, "pruning=first"),
         ({"agents": "1"}, "agents=1: an album chat needs two or more"),
         ({"setting": "medium"}, "setting=medium"),
         ({"nodes.perceive": "perceive"}, "an album chat has no place 'perceive'"),

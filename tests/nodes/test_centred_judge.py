@@ -14,13 +14,11 @@ from support.tiny import tiny_language_model
 
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.models.batching import BatchingBroker
-from tertulia.models.local.embedded import PLAIN_TRAITS, TRAITS
 from tertulia.nodes.utterance.judge import centred_contrast, judge_by_likelihood
 from tertulia.prompts.remove import remove_units
 from tertulia.prompts.render import render
 from tertulia.state.context import Context
 from tertulia.state.graph_state import UtteranceState
-from tertulia.state.language_model import ModelTraits
 from tertulia.state.parameters import Parameters
 from tertulia.state.questions import Sampling
 from tertulia.state.records import Prompt, Reply, Unit
@@ -186,12 +184,6 @@ def test_theta_is_that_of_the_figure() -> None:
     assert only_before.resolve(weighed).inconsistency_threshold == 0.15
     given = weighed.model_copy(update={"inconsistency_threshold": 0.3})
     assert traits.resolve(given).inconsistency_threshold == 0.3
-
-
-@pytest.mark.parametrize(("traits", "now", "before"), [(TRAITS, 0.1, 0.15), (PLAIN_TRAITS, 0.02, -0.01)])
-def test_the_embedded_model_has_a_threshold_for_either_figure(traits: ModelTraits, now: float, before: float) -> None:
-    assert traits.resolve(Parameters()).inconsistency_threshold == now
-    assert traits.resolve(Parameters(judge_centred=False)).inconsistency_threshold == before
 
 
 async def test_a_figure_that_is_not_centred_asks_for_no_expectation() -> None:

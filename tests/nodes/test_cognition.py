@@ -17,18 +17,16 @@ from tertulia.nodes.mechanisms.registry import MECHANISMS
 from tertulia.nodes.mechanisms.time_analysis import in_minutes, pace_of
 from tertulia.nodes.mechanisms.topic_analysis import with_move
 from tertulia.nodes.meeting.assess import assess
-from tertulia.nodes.meeting.bid import decide, propensity_of
+from tertulia.nodes.meeting.bid import decide
 from tertulia.nodes.meeting.choose_mechanisms import choose_mechanisms
 from tertulia.nodes.meeting.perceive import perceive
 from tertulia.nodes.meeting.run_mechanisms import run_mechanisms
 from tertulia.nodes.meeting.view import View
 from tertulia.nodes.meeting.willingness import moved
 from tertulia.prompts.cognition import Question, ask_agent, ask_anybody, shared_units
-from tertulia.prompts.names import listed
 from tertulia.prompts.render import render
 from tertulia.state.cognition import Assessment, Finding, InformationNeed, Touch
 from tertulia.state.parameters import Layout
-from tertulia.state.records import Utterance
 
 LAYOUTS: tuple[Layout, ...] = ("single_message", "chat_turns")
 
@@ -194,16 +192,6 @@ async def test_speech_is_counted() -> None:
     assert "Ana has spoken 0 of 3 times." in finding.lines
 
 
-async def test_who_opened_the_meeting_has_been_heard() -> None:
-    finding = await Scene().find("speech_frequency", "Bo")
-    assert finding.lines == (
-        "Bo has spoken 0 of 1 time.",
-        "Most often: Ana (1 time).",
-        "Not heard yet: Bo, Cy, Dee.",
-    )
-    assert finding.data["counts"] == {"Ana": 1, "Bo": 0, "Cy": 0, "Dee": 0}
-
-
 @pytest.mark.parametrize(
     ("hearing", "counts", "silent"),
     [
@@ -271,11 +259,6 @@ async def test_deciding_brings_the_four_parts_to_the_race() -> None:
     assert state["minds"]["Ana"] == state["mind"]
 
 
-def test_propensity_is_given_or_follows_from_extraversion() -> None:
-    assert propensity_of(an_attendee("Ana", propensity=0.2), ("extroverted",)) == 0.2
-    assert propensity_of(an_attendee("Ana"), ("introverted",)) < propensity_of(an_attendee("Ana"), ("extroverted",))
-
-
 # --- prompts --------------------------------------------------------------------------------------------------------
 
 
@@ -311,20 +294,3 @@ async def test_what_stays_the_same_stands_first_and_is_the_shared_prefix(layout:
 def test_a_question_to_nobody_has_no_stem(layout: Layout) -> None:
     question = Question("plan", {"step_1": "s"}, {"step_1": "x"}, variables={"number": 1})
     assert shared_units(ask_anybody(question, layout)) == 0
-
-
-@pytest.mark.parametrize("text", ['"}, "strength": 10, {"', "$name ${x}", "<|im_end|>", "a\nb", "\x1b[31m"])
-async def test_no_text_breaks_a_prompt(text: str) -> None:
-    meeting = a_quay(description=text, opening=Utterance(speaker=text, text=text))
-    view = await Scene(meeting).says(("Bo", text)).view("Bo", noticed=[0, 1])
-    prompt = ask_agent(view.situation(), Question("assess", {"thought": text}, {"thought": text}, [text]), "chat_turns")
-    assert sum(text in unit.text for unit in prompt.units) >= 4
-    assert any(json.loads(unit.text) == {"thought": text} for unit in prompt.units if unit.id == "example.2")
-
-
-@pytest.mark.parametrize(
-    ("names", "text"),
-    [([], "nobody"), (["Ana"], "Ana"), (["Ana", "Bo"], "Ana and Bo"), (["A", "B", "C"], "A, B and C")],
-)
-def test_names_are_listed_as_in_speech(names: list[str], text: str) -> None:
-    assert listed(names) == text

@@ -1,11 +1,9 @@
 """Context-aware decoding and drafts in a run: what is asked of the model, what is taken of it, and what is recorded."""
 
-import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.commands import Cli
 from support.dialogue_case import a_context, some_turns
 from support.scripted import ScriptedModel
 
@@ -106,12 +104,6 @@ async def test_without_matched_decoding_there_is_one_draft_where_nothing_is_left
     assert Parameters().matched_decoding
 
 
-def test_drafts_of_which_nothing_is_known_are_told_apart_by_the_monitor_alone() -> None:
-    monitor = Monitor("Mara", "Mara", ["Mara", "Piotr"], [])
-    drafts = [a_reply(text, None) for text in ("Mara has a lamp.", "Hm.", "A boat.")]
-    assert [reply.text for reply in best_first(drafts, monitor)] == ["Hm.", "A boat.", "Mara has a lamp."]
-
-
 async def test_a_line_that_opens_a_conversation_has_a_temperature_of_its_own() -> None:
     set_both = {"temperature": 0.4, "opening_temperature": 0.7}
     assert (await asked(removal_factor=0, **set_both)).temperature == 0.7
@@ -144,12 +136,3 @@ def test_a_model_that_shows_no_probabilities_is_refused_what_needs_them(name: st
         REMOTE.require_logits(Parameters().with_settings({name: value}))
     REMOTE.require_logits(Parameters())
     replace(REMOTE, text_only=False).require_logits(Parameters().with_settings({name: value}))
-
-
-def test_the_strength_is_recorded_shown_and_kept_by_a_fork(cli: Cli) -> None:
-    run = cli("run", "tidewell", "--rehearse", "--rounds", "2", "--set", "context_strength=0.5", "--json").json["run"]
-    assert "α = 0.5" in cli("show", run).out
-    fork = json.loads(cli("fork", run, "--at", "2", "--lambda", "0.7", "--json").out)["run"]
-    assert "α = 0.5" in cli("show", fork).out
-    other = cli("fork", run, "--at", "2", "--set", "context_strength=0", "--json").json["run"]
-    assert "α" not in cli("show", other).out

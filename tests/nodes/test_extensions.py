@@ -107,12 +107,6 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
         load_extensions([str(tmp_path / "nowhere.py")])
 
 
-def test_two_files_may_not_share_a_name(write: Callable[..., str]) -> None:
-    first, second = (write("NODES = (node('mine'),)", name) for name in ("one.py", "other.py"))
-    with pytest.raises(ExtensionError, match=r"other\.py: 'mine' is there already, from .*one\.py"):
-        load_extensions([first, second])
-
-
 def test_annotations_may_be_postponed(write: Callable[..., str]) -> None:
     head = "from __future__ import annotations\nfrom tertulia.state.records import Record\n" + HEAD
     body = """
@@ -181,14 +175,6 @@ def test_what_is_executed_is_what_was_hashed(write: Callable[..., str], monkeypa
 
     monkeypatch.setattr(extensions, "read_bytes", read_and_replaced)
     assert set(reload_extensions([noted], trusted={noted.hash: source}).own_nodes) == {"mine"}
-
-
-def test_another_extension_may_come_in_later(write: Callable[..., str]) -> None:
-    noted = load_extensions([write("NODES = (node('mine'),)", "one.py")]).extensions
-    other = write("NODES = (node('yours'),)", "other.py")
-    registry = reload_extensions(noted, [other], {noted[0].hash: noted[0].source})
-    assert set(registry.own_nodes) == {"mine", "yours"}
-    assert registry.extensions[0] == noted[0]
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from tertulia.nodes.utterance.retrieve import shown_before
 from tertulia.prompts.cut import item_of
 from tertulia.state.context import Context
 from tertulia.state.graph_state import first_state
-from tertulia.state.parameters import PRESETS
 from tertulia.state.records import Case, Prompt
 
 SENTENCES = [f"In year {100 + n} Mara mended the net of a neighbour." for n in range(30)]
@@ -56,12 +55,6 @@ async def test_the_stored_prompt_has_a_unit_for_each_sentence_with_a_score_of_it
     assert 0 < len(removed) < len(pieces)
     (answered,) = context.model.asked("generate")[:1]  # type: ignore[attr-defined]
     assert set(pieces) & set(answered.prompt.token_spans) == set(pieces) - removed
-
-
-async def test_whole_items_stay_whole_where_a_run_has_them_so() -> None:
-    _, prompt, _ = await spoken(cut_long_units=False)
-    assert pieces_of(prompt) == []
-    assert PRESETS["paper"]["cut_long_units"] is False
 
 
 async def test_lengths_and_names_are_of_whole_items_which_then_are_cut() -> None:

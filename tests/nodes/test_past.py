@@ -3,7 +3,6 @@
 import itertools
 import random
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -12,12 +11,12 @@ import numpy as np
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from support.dialogue_case import a_context, a_memory
-from support.meeting_case import a_quay, an_attendee, eager, held
+from support.meeting_case import a_quay, an_attendee, eager
 from support.scripted import ScriptedModel
 from support.stored import a_run
 
 from tertulia.graphs.group_chat import build_group_chat_graph
-from tertulia.nodes.meeting.past import GrowingArray, Thoughts, recall_in_meeting
+from tertulia.nodes.meeting.past import Thoughts, recall_in_meeting
 from tertulia.nodes.meeting.view import View
 from tertulia.nodes.shared.memory import retrieve_memories
 from tertulia.prompts.cognition import line_of
@@ -134,13 +133,6 @@ def test_a_fork_recalls_what_its_parent_noticed_until_then() -> None:
         assert recall_in_meeting(view, query, context.parameters) == defined(view, query, context.parameters)
 
 
-async def test_thoughts_since_one_spoke_are_what_a_thought_is_compared_with() -> None:
-    context, turns = await held(a_quay(mechanisms=()), max_turns=8)
-    for name in context.meeting.names:
-        spoke = max((turn.round for turn in turns if turn.speaker == name), default=0)
-        assert len(Thoughts.of(a_view(context, name, 8, spoke=spoke))) == 8 - spoke
-
-
 def test_thoughts_are_the_same_read_round_by_round_and_at_once() -> None:
     context = a_context(start=a_long_quay())
     write_rounds(context, 1, 60, seed=3)
@@ -151,14 +143,6 @@ def test_thoughts_are_the_same_read_round_by_round_and_at_once() -> None:
         found = Thoughts.of(a_view(context, "Bo", round, spoke=spoke))
         assert found.tolist() == expected
         assert np.array_equal(found, Thoughts.of(a_view(replace(context, kept={}), "Bo", round, spoke=spoke)))
-
-
-def test_an_array_keeps_the_digits_of_what_is_added() -> None:
-    array = GrowingArray(np.float32)
-    array.extend([[0.5, 0.25]] * 70)
-    assert array.rows.dtype == np.float32
-    array.extend([[1 / 3, 2.0]])
-    assert array.rows[69:].tolist() == [[0.5, 0.25], [1 / 3, 2.0]]
 
 
 # --- cost -----------------------------------------------------------------------------------------------------------
@@ -214,18 +198,3 @@ async def test_a_round_after_four_hundred_costs_what_one_after_a_hundred_does() 
     early, late = await work_of_a_round(after=100), await work_of_a_round(after=400)
     assert late.steps <= 1.2 * early.steps
     assert late.calls <= 1.2 * early.calls
-
-
-def test_the_index_of_an_earlier_turn_does_not_read_the_later_ones() -> None:
-    context = a_context(start=a_long_quay())
-    write_rounds(context, 1, 100, seed=1)
-
-    def steps(read: Callable[[], Any]) -> int:
-        with Work(context.store) as work:
-            read()
-        return work.steps
-
-    store = context.store
-    assert steps(lambda: store.turns("k3f9", 2, 2)) <= 2 * steps(lambda: store.turns("k3f9", 100, 100))
-    assert steps(lambda: store.steps("k3f9", "perceive", Perception, 50, 50)) < 40
-    assert len(store.steps("k3f9", "perceive", Perception, 99)) == 2 * 3

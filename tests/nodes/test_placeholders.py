@@ -82,12 +82,6 @@ def test_a_form_of_dots_is_dots(text: str, is_form: bool) -> None:
     assert is_placeholder(text, "…") is is_form
 
 
-def test_a_single_word_of_the_form_begins_many_sentences() -> None:
-    assert not continues_placeholder("What", FORM)
-    assert continues_placeholder("What Maria", FORM)
-    assert not continues_placeholder("What Marian", FORM)
-
-
 @pytest.mark.parametrize(
     ("text", "begins"),
     [
@@ -161,12 +155,6 @@ async def test_a_reply_of_placeholders_only_is_an_error_and_can_be_asked_for_aga
     assert texts(context)
 
 
-async def test_a_rewriting_of_placeholders_is_refused() -> None:
-    model = ScriptedModel(speech=["The lamp is lit.", "what Mara says"], ratings=[9, 9, 9])
-    with pytest.raises(ModelError, match="words of the form"):
-        await spoken(a_context(model, revision="rewrite", removal_factor=1))
-
-
 async def test_of_several_candidates_only_distinct_ones_count_and_no_placeholder() -> None:
     lines = ["Hm.", "what Mara says", "hm!", "The lamp.", "Hm.", "Hm", "The lamp.", "HM.", "what Mara", "Hm."]
     context = a_context(ScriptedModel(speech=lines), generation="sequential", removal_factor=0)
@@ -192,8 +180,3 @@ def test_a_hosted_model_is_asked_again_for_what_the_form_says() -> None:
         '{"candidate 1": "what Maria Lopez says", "candidate 2": "Hm."}', fields, RehearsalTokenizer(), forms
     )
     assert some.fields["candidate 2"] == "Hm."
-
-
-def test_a_text_of_labels_alone_is_read() -> None:
-    assert not is_placeholder("### Assistant:" * 10_000, "what Mara says")
-    assert is_placeholder("Mara: what Mara says", "what Mara says")

@@ -7,7 +7,6 @@ from typing import Any, get_args
 import pytest
 from langgraph.runtime import Runtime
 from support.dialogue_case import BEGINNING, a_context, a_pier, some_turns
-from support.meeting_case import a_quay, held
 from support.scripted import ScriptedModel
 from support.tiny import tiny_language_model
 
@@ -121,18 +120,6 @@ async def test_lambda_acts_on_any_scorer(name: str, removal_factor: float) -> No
     if removal_factor == 1:
         weighty = {unit for unit, entry in units.items() if entry.removable and record.scores[unit] > 0}
         assert weighty <= set(record.removed)  # what has no score is no part of the share, and may stand
-
-
-async def test_a_meeting_takes_a_scorer_too() -> None:
-    context, turns = await held(a_quay(mechanisms=()), removal_factor=0.5, max_turns=2, **{"nodes.score": "length"})
-    assert turns
-    assert context.parameters.nodes == {"score": "length"}
-
-
-async def test_the_default_scorer_named_makes_no_difference() -> None:
-    _, silent = await held(a_quay(mechanisms=()), removal_factor=0.5, max_turns=3)
-    _, named = await held(a_quay(mechanisms=()), removal_factor=0.5, max_turns=3, **{"nodes.score": "attention"})
-    assert silent == named
 
 
 def test_carried_scores_are_the_weighted_mean_on_one_scale() -> None:

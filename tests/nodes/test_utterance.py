@@ -181,14 +181,6 @@ async def test_what_was_said_is_not_to_be_repeated() -> None:
     assert asked.no_repeat_ngram == 4
 
 
-async def test_the_last_four_lines_are_repeated_still_less() -> None:
-    context = a_context(ScriptedModel(no_repeat_ngram=4))
-    await generated(context, with_turns(context, 6))
-    (asked,) = context.model.asked("generate")
-    lines = [RehearsalTokenizer().decode(line) for line in asked.recent_lines]
-    assert lines == ["Mara: Line 3.", "Piotr: Line 4.", "Mara: Line 5.", "Piotr: Line 6."]
-
-
 @pytest.mark.parametrize("speech", ["", "  \n "])
 async def test_an_empty_reply_is_an_error(speech: str) -> None:
     context = a_context(ScriptedModel(speech=[speech]))
@@ -201,13 +193,6 @@ async def test_line_breaks_in_a_reply_are_spaces_in_what_is_said() -> None:
     context = a_context(ScriptedModel(speech=[" Well,\n\nPiotr:  no. "]))
     await generated(context)
     assert context.store.candidates("k3f9", 1)[0].text == "Well, Piotr: no."
-
-
-async def test_an_utterance_begins_without_scores_and_without_a_judgement() -> None:
-    state = await generated(a_context(removal_factor=0.5))
-    assert (state["inconsistency"], state["conflict"], state["judged_by"]) == ([], False, None)
-    begun = await after(state, a_context(), begin_utterance)
-    assert (begun["scores"], begun["removed"]) == (None, [])
 
 
 async def test_nodes_executed_again_store_the_same() -> None:
@@ -318,14 +303,6 @@ async def test_backups_on_demand_and_with_the_utterance_are_the_same() -> None:
     assert (first, on_demand) == (second, with_utterance)
     assert len({candidate.text for candidate in on_demand}) > 1
     assert (len(calls), len(fewer_calls)) == (8, 5)
-
-
-async def test_no_backups_are_drawn_where_none_may_be_taken() -> None:
-    context, outcome = await spoken([9], max_rollbacks=0)
-    assert (outcome["rollbacks"], len(context.store.candidates("k3f9", 1))) == (0, 1)
-    for settings in ({"judge": "off"}, {"removal_factor": 0}):
-        context, _ = await spoken([], backups="with_utterance", **settings)
-        assert len(context.store.candidates("k3f9", 1)) == 1
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from tertulia.models.rehearsal import RehearsalTokenizer
 from tertulia.models.served.repair import UnusableReplyError, read_answer, read_prose
 from tertulia.prompts.several import STRING_SEED
 from tertulia.state.context import Context
-from tertulia.state.errors import ModelError
 from tertulia.state.language_model import GenerationRequest, ReplyField
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Candidate
@@ -109,13 +108,6 @@ async def test_a_conflict_takes_another_of_the_replies_and_asks_for_none() -> No
     assert sum(call.node == "generate" for call in context.store.calls(context.run)) == 1
 
 
-async def test_looking_for_sense_keeps_what_was_stated() -> None:
-    model = Writing(["0.5", "0.3", "0.2"], speech=["Hm.", "No.", "So?"])
-    context, _ = await spoken(model, redraws=2, **THREE)
-    assert made(context)[0].faults is not None
-    assert sorted(candidate.probability or 0 for candidate in made(context)) == pytest.approx([0.2, 0.3, 0.5])
-
-
 FIELDS = [
     field
     for n in (1, 2)
@@ -177,11 +169,6 @@ async def test_a_conflict_draws_another_string_with_another_reply() -> None:
         ("The lamp.", "x7Kq9"),
         ("The net.", "p2Lm4"),
     ]
-
-
-async def test_the_form_s_words_are_an_error_as_elsewhere() -> None:
-    with pytest.raises(ModelError, match="repeated the words of the form"):
-        await spoken(Writing(["x7"], speech=["what Mara says"]), generation="string_seed")
 
 
 # --- runs -----------------------------------------------------------------------------------------------------------

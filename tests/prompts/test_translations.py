@@ -224,6 +224,7 @@ def test_lists_in_sentences() -> None:
     assert [listed([], language) for language in ("de", "fr", "es")] == ["niemand", "personne", "nadie"]
     assert clauses(["a", "b"], "fr") == "a ; b"
     assert [listed(names), qualities(names), enumerated(names)] == [*["Ana, Bo and Cy"] * 2, "Ana, Bo, Cy"]
+    assert [listed(names[:count]) for count in range(3)] == ["nobody", "Ana", "Ana and Bo"]
     assert (clauses(names), qualities([]), qualities(["shy"])) == ("Ana; Bo; Cy", "", "shy")
 
 
