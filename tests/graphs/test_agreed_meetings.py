@@ -13,7 +13,7 @@ from support.store_checks import differences, faults
 
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.nodes.town.agree import agree
-from tertulia.nodes.town.draw_encounters import encounters_of, habit_at
+from tertulia.nodes.town.draw_encounters import habit_at
 from tertulia.runs.access.engines import Engines, ModelAccess
 from tertulia.runs.driving.towns import drive_simulation
 from tertulia.runs.planning.simulations import begin_simulation, plan_simulation
@@ -40,7 +40,6 @@ AT_THE_SLIP = {
     "place": "the slip",
 }
 AT_NIGHT = {**AT_THE_SLIP, "hour": 3}
-NOTHING = {**AT_THE_SLIP, "agreed": "none"}
 NO_PLACE = {**AT_THE_SLIP, "what": "One brings the paper over.", "hour": 10, "place": ""}
 
 
@@ -111,23 +110,6 @@ def test_two_who_agree_meet_then_and_there_and_know_it() -> None:
     assert isinstance(case, Case)
     assert case.appointment == entry.appointment
     assert faults(store) == []
-
-
-@pytest.mark.full
-def test_who_is_drawn_is_the_same_beside_what_is_agreed_on() -> None:
-    store, simulation = lived(AT_THE_SLIP)
-    found = store.simulations.encounters(simulation.simulation)
-    town = store.simulations.town(simulation.simulation)
-    seed = simulation.parameters["case_seed"]
-    assert isinstance(seed, int | str)
-    drawn = [met for met in found if met.appointment is None]
-    assert len(drawn) == 4
-    assert len(found) > 4
-    silent, other = lived(NOTHING)
-    quiet = silent.simulations.encounters(other.simulation)
-    assert [met.pair for met in drawn] == [met.pair for met in quiet]
-    assert [met.number for met in found if met.day == 2] == [*range(1, 1 + sum(met.day == 2 for met in found))]
-    assert encounters_of(town, 1, 1, 2)
 
 
 def test_who_sleeps_or_has_agreed_before_can_not_come_and_it_is_said() -> None:

@@ -13,7 +13,7 @@ from support.meeting_case import a_quay, an_attendee, at, eager, held, with_peop
 
 from tertulia.graphs.group_chat import ORDERS
 from tertulia.models.rehearsal import RehearsalModel
-from tertulia.nodes.meeting.willingness import moved, need_to_speak, reach_of, weighted_sum, why_willing
+from tertulia.nodes.meeting.willingness import moved, reach_of, weighted_sum, why_willing
 from tertulia.runs.driving.conversation import drive
 from tertulia.state.cognition import Bid, Floor, WillingnessParts
 from tertulia.state.language_model import GenerationRequest
@@ -66,16 +66,6 @@ async def test_an_introvert_without_goals_and_whose_plan_is_done_are_willing_aga
     assert max(seen.unwilling.values()) < 20
 
 
-async def test_without_patience_the_need_to_speak_never_grows() -> None:
-    people = [an_attendee(name, propensity=0.0, weights=WillingnessWeights(topic=0.5)) for name in ("Ana", "Bo", "Cy")]
-    people[0] = an_attendee("Ana", weights=WillingnessWeights(topic=0.5, goal=0, emotion=0, personality=0))
-    meeting = with_people(*people, mechanisms=())
-    context, _ = await held(meeting, max_turns=15, patience_rounds="null")
-    assert {bid.need for bid in context.store.steps("k3f9", "bid", Bid).values()} == {0.0}
-    grown, _ = await held(meeting, max_turns=15)
-    assert max(bid.need or 0.0 for bid in grown.store.steps("k3f9", "bid", Bid).values()) == 1.0
-
-
 # --- who is asked answers -------------------------------------------------------------------------------------------
 
 
@@ -96,17 +86,6 @@ async def test_even_the_slow_and_quiet_answer_those_who_always_want_to_speak() -
     assert asked.asked_next >= asked.asked / 2
     deaf = await behaviour_of(meeting, Asker(meeting.names), rounds=15, address_pull=0, yield_s=0)
     assert deaf.asked_next < deaf.asked / 2
-
-
-async def test_others_wait_for_who_is_asked_and_the_record_says_how_long() -> None:
-    people = [an_attendee(name, **eager()) for name in ("Ana", "Bo", "Cy")]
-    context, _ = await held(with_people(*people, mechanisms=()), Asker(("Ana", "Bo", "Cy")), max_turns=6, yield_s=3)
-    bids = context.store.steps("k3f9", "bid", Bid)
-    for (round, _), bid in bids.items():
-        asked = [name for name in context.meeting.names if bids[round, name].address == 1]
-        assert bid.yielded_s == (3 if asked and bid.address < 1 else 0)
-        assert bid.latency_s is None or bid.latency_s >= bid.yielded_s
-    assert any(bid.address == 1 for bid in bids.values())
 
 
 # --- presence -------------------------------------------------------------------------------------------------------
@@ -182,19 +161,6 @@ def test_reach_says_who_never_can_who_can_when_asked_and_after_how_many_rounds()
     assert default.rounds is not None
     assert 0 < default.rounds <= 12
     assert keen.rounds == 0
-
-
-def test_the_rounds_that_reach_names_are_those_after_which_the_bid_is_willing() -> None:
-    meeting = a_quay(participants=(an_attendee("Dee", propensity=0.1, goals=()), an_attendee("Bo")))
-    parameters = a_context(start=meeting, removal_factor=0).parameters
-    dee, _ = reach_of(meeting, parameters)
-
-    def lowest(quiet: int) -> float:
-        need = need_to_speak(quiet, 2, parameters)
-        return 0.25 * (parameters.goal_floor + moved(0.0, need) + moved(0.1, need))
-
-    assert dee.rounds is not None
-    assert lowest(dee.rounds) >= 0.5 > lowest(dee.rounds - 1)
 
 
 shares = st.floats(0, 1)

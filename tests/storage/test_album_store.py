@@ -1,17 +1,13 @@
 """Album chats in the store: parts of turns, pictures, populations, and one transaction for a round."""
 
-import itertools
-import time
 from pathlib import Path
 
 import pytest
-from support.stored import a_call, a_candidate, a_case, a_run, a_turn_record, stored_rows
-from support.stored_exchange import ANSWERER, ASKER, a_population, an_album_run, an_exchange, write_exchange
+from support.stored import stored_rows
+from support.stored_exchange import a_population, an_album_run, an_exchange, write_exchange
 
-from tertulia.state.album import Exchange
-from tertulia.state.errors import NotFoundError, StorageError
+from tertulia.state.errors import StorageError
 from tertulia.state.records import Prompt, TurnRecord, Unit
-from tertulia.storage.parts.search import Passage, search
 from tertulia.storage.schema import TABLES
 from tertulia.storage.store import SqlStore
 
@@ -34,36 +30,6 @@ def rows(store: SqlStore) -> dict[str, int]:
 # --- parts ------------------------------------------------------------------------------------------------------------
 
 
-def test_parts_come_back_as_they_were_written(album: SqlStore) -> None:
-    for turn in (1, 2, 3):
-        question, parts = an_exchange(album, turn)
-        assert album.turn_record("k3f9", turn) == question
-        assert album.parts("k3f9", turn) == parts
-        assert list(album.parts("k3f9", turn)) == ["answer", "plan"]
-    written = {(turn, part): record.turn for turn in (1, 2, 3) for part, record in an_exchange(album, turn)[1].items()}
-    assert album.part_turns("k3f9") == written
-    assert list(album.part_turns("k3f9")) == sorted(written)
-    assert album.part_turns("k3f9", 2, 2) == {key: turn for key, turn in written.items() if key[0] == 2}
-    assert album.part_turns("k3f9", 4) == {}
-
-
-def test_candidates_of_a_part_are_its_own(album: SqlStore) -> None:
-    texts = {part: [c.text for c in album.candidates("k3f9", 2, part)] for part in ("", "answer", "plan")}
-    assert texts == {"": [" 0"], "answer": ["answer 0", "answer 1"], "plan": ["plan 0", "plan 1", "plan 2"]}
-    album.save_candidate("k3f9", 2, a_candidate(1, comment="Judged again."), "plan")
-    assert album.candidates("k3f9", 2, "plan")[1].comment == "Judged again."
-    assert [c.comment for c in album.candidates("k3f9", 2, "answer")] == [None, None]
-
-
-def test_a_dialogue_has_no_parts(store: SqlStore) -> None:
-    store.create_run(a_run(), a_case())
-    store.save_turn("k3f9", a_turn_record())
-    assert store.parts("k3f9", 1) == store.part_turns("k3f9") == {}
-    for turn in (0, 2):
-        with pytest.raises(NotFoundError, match=f"no turn {turn}; it has turns 1 to 1"):
-            store.parts("k3f9", turn)
-
-
 def test_written_twice_an_exchange_stays_as_it_was(album: SqlStore) -> None:
     before = stored_rows(album)
     for turn in (1, 2, 3):
@@ -71,42 +37,6 @@ def test_written_twice_an_exchange_stays_as_it_was(album: SqlStore) -> None:
     question, parts = an_exchange(album, 2)
     album.save_turn("k3f9", question, {"plan": parts["answer"]})
     assert stored_rows(album) == before
-
-
-def test_questions_answers_and_plans_are_found(album: SqlStore) -> None:
-    for word, agent, kind in (
-        ("question", ASKER, "utterance"),
-        ("answer", ANSWERER, "utterance"),
-        ("plan", ASKER, "thought"),
-    ):
-        expected = [Passage("k3f9", turn, agent, kind, f"The {word} of turn {turn}.") for turn in (1, 2, 3)]
-        assert search(album.file, word) == search(album.file, word, "k3f9") == expected
-
-
-def test_views_show_the_question_as_the_turn_and_the_others_as_its_parts(album: SqlStore) -> None:
-    columns = "text, removed_units, rollbacks, inconsistency, scored_by, judged_by"
-    turns = album.file.rows(f"SELECT {columns} FROM each_turn WHERE run = 'k3f9'")
-    assert [tuple(row.values()) for row in turns] == [
-        (f"The question of turn {turn}.", 2, 0, 3.0, "scorer 0", "judge 0") for turn in (1, 2, 3)
-    ]
-    parts = album.file.rows(f"SELECT turn, part, speaker, {columns} FROM each_part")
-    assert [tuple(row.values()) for row in parts] == [
-        (
-            turn,
-            part,
-            speaker,
-            f"The {part} of turn {turn}.",
-            removed,
-            number,
-            3.0,
-            f"scorer {number}",
-            f"judge {number}",
-        )
-        for turn in (1, 2, 3)
-        for part, speaker, removed, number in (("answer", ANSWERER, 1, 1), ("plan", ASKER, 0, 2))
-    ]
-    units = album.file.rows("SELECT turn, unit, score FROM each_unit WHERE turn = 2 ORDER BY position")
-    assert [row["score"] for row in units] == [0.1, 0.2, None, None]
 
 
 @pytest.mark.parametrize(
@@ -239,40 +169,3 @@ def test_pictures_go_with_the_last_run_that_needs_them(store: SqlStore) -> None:
     store.remove_run("b")
     assert held() == {of_nobody}, "nobody has removed a run that pointed to it"
     assert {name for name, count in rows(store).items() if count} == {"pictures"}
-
-
-# --- size -------------------------------------------------------------------------------------------------------------
-
-
-def test_a_population_of_a_thousand_is_read_quickly(store: SqlStore) -> None:
-    start = a_population(*(f"{i:032x}" for i in range(10_240)), villagers=1024, each=10)
-    store.create_run(an_album_run(), start)
-    assert store.start("k3f9") == start
-    started = time.process_time()
-    for _ in range(5):
-        store.start("k3f9")
-    assert time.process_time() - started < 1.5
-
-
-def test_reading_an_exchange_looks_at_no_other(file_store: SqlStore) -> None:
-    """What SQLite executes for one exchange is the same among few and among many."""
-    store = file_store
-    store.create_run(an_album_run(), a_population())
-    steps = itertools.count()
-    costs = []
-    for first, last in ((1, 10), (11, 120)):
-        for turn in range(first, last + 1):
-            write_exchange(store, "k3f9", turn)
-            store.save_calls("k3f9", [a_call(ASKER, turn)])
-        started = next(steps)
-        store.file._connection.set_progress_handler(lambda: next(steps) < 0, 10)
-        store.part_turns("k3f9", 7, 7)
-        store.parts("k3f9", 7)
-        store.step("k3f9", 7, "", "exchange", Exchange)
-        store.candidates("k3f9", 7, "plan")
-        store.calls("k3f9", 7)
-        store.trace("k3f9", 7)
-        write_exchange(store, "k3f9", 7)
-        store.file._connection.set_progress_handler(None, 0)
-        costs.append(next(steps) - started)
-    assert costs[1] < 1.3 * costs[0]

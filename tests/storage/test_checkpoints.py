@@ -19,7 +19,6 @@ from langgraph.types import Send
 from support.stored import a_case, a_run
 from typing_extensions import TypedDict
 
-from tertulia.runs.driving.conversation import states_of
 from tertulia.state.errors import StorageError
 from tertulia.state.records import Utterance
 from tertulia.storage.sqlite.checkpoints import Checkpoints, PlainSerializer, open_checkpoints
@@ -83,57 +82,6 @@ async def test_many_runs_share_a_file_without_waiting_for_each_other(tmp_path: P
                     graph.ainvoke({"turn": 0}, thread(f"{durability} {i}"), durability=durability) for i in range(4)
                 )
                 assert {result["turn"] for result in await asyncio.gather(*runs)} == {10}
-
-
-async def test_history_is_listed_and_deleted() -> None:
-    async with open_checkpoints(":memory:") as checkpointer:
-        graph = counting_graph(checkpointer, turns=3)
-        await graph.ainvoke({"turn": 0}, thread("k3f9"))
-        await graph.ainvoke({"turn": 0}, thread("m2aa"))
-        turns = [state.values.get("turn") async for state in graph.aget_state_history(thread("k3f9"))]
-        assert turns == [3, 2, 1, 0, None]
-        async for _ in checkpointer.alist(thread("k3f9")):
-            assert await checkpointer.aget_tuple(thread("k3f9"))  # reading holds no lock in between
-        await checkpointer.adelete_thread("k3f9")
-        assert await checkpointer.aget_tuple(thread("k3f9")) is None
-        assert await checkpointer.aget_tuple(thread("m2aa")) is not None
-
-
-async def test_the_newest_of_many_checkpoints_is_found_without_reading_them_all() -> None:
-    steps = {}
-    for turns in (20, 200):
-        async with open_checkpoints(":memory:") as checkpointer:
-            graph = counting_graph(checkpointer, turns=turns)
-            await graph.ainvoke({"turn": 0}, thread("k3f9"), durability="sync")
-            listed = [state.values.get("turn") async for state in states_of(graph, thread("k3f9"))]
-            assert listed == [*reversed(range(turns + 1)), None]
-            counted: list[None] = []
-            checkpointer.conn.set_progress_handler(lambda counted=counted: counted.append(None), 10)
-            newest = await anext(states_of(graph, thread("k3f9")))
-            checkpointer.conn.set_progress_handler(None, 0)
-            assert newest.values["turn"] == turns
-            steps[turns] = len(counted)
-    assert steps[200] <= 1.2 * steps[20]
-
-
-async def test_a_fan_out_is_resumed_from_its_sends() -> None:
-    failing = {"Bo"}
-
-    async def agent(state: dict[str, Any]) -> State:
-        if state["agent"] in failing:
-            raise RuntimeError("the model went away")
-        return {"said": [state["agent"]]}
-
-    graph = StateGraph(State)
-    graph.add_node("agent", agent)
-    graph.add_conditional_edges(START, lambda _: [Send("agent", {"agent": name}) for name in ("Ana", "Bo")], ["agent"])
-    async with open_checkpoints(":memory:") as checkpointer:
-        compiled = graph.compile(checkpointer=checkpointer)
-        with pytest.raises(RuntimeError, match="went away"):
-            await compiled.ainvoke({"turn": 1}, thread("k3f9"), durability="sync")
-        failing.clear()
-        result = await compiled.ainvoke(None, thread("k3f9"), durability="sync")
-        assert result["said"] == ["Ana", "Bo"]
 
 
 # --- plain data -----------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 import asyncio
 import math
-import pickle
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -20,7 +19,7 @@ from tertulia.runs.driving.towns import drive_simulation
 from tertulia.runs.planning.simulations import begin_simulation, plan_simulation, reopen_simulation
 from tertulia.runs.planning.starting import begin, plan_run, reopen
 from tertulia.state.budget import NO_BUDGET, Budget
-from tertulia.state.errors import BudgetError, SettingError, StoppedError
+from tertulia.state.errors import BudgetError, SettingError
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.comparing import compare
 
@@ -207,9 +206,3 @@ def test_money_needs_a_price_of_every_model() -> None:
         "max_cost=1.5: openai:two has no price; say what a million tokens read, and a million written, cost: "
         "prices={'openai:two': (2.5, 10)}"
     )
-
-
-def test_what_stops_a_run_reaches_other_processes() -> None:
-    error = pickle.loads(pickle.dumps(BudgetError("its budget of 3 calls (3 made)")))
-    assert (type(error), str(error)) == (BudgetError, "stopped by its budget of 3 calls (3 made)")
-    assert isinstance(error, StoppedError)

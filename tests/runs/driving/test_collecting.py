@@ -2,14 +2,10 @@
 
 import gc
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-import tertulia as tt
 from tertulia.runs.driving.collecting import NEW_OBJECTS, seldom_collecting
-from tertulia.storage.driven import DrivenStore
 
 
 @pytest.fixture(autouse=True)
@@ -36,16 +32,3 @@ def test_who_looks_more_seldom_or_never_is_left_alone() -> None:
         with seldom_collecting():
             assert gc.get_threshold() == chosen
         assert gc.get_threshold() == chosen
-
-
-def test_a_run_that_is_driven_from_python_looks_for_it_seldom(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    seen, save = list[int](), DrivenStore.save_turn
-
-    def noted(*arguments: Any) -> None:
-        seen.append(gc.get_threshold()[0])
-        save(*arguments)
-
-    monkeypatch.setattr(DrivenStore, "save_turn", noted)
-    tt.run("tidewell", rehearse=True, rounds=1, store=tmp_path / "t.db", progress=False)
-    assert {*seen} == {NEW_OBJECTS}
-    assert gc.get_threshold()[0] == 700

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from support.commands import ENDLESS, Cli, rehearse, stop_between_writes
-from support.postgres_server import PostgresServer
 from support.stored import a_case, a_run
 
 from tertulia.runs.access.engines import ModelAccess
@@ -85,18 +84,6 @@ def test_a_run_of_another_process_stops_says_who_stopped_it_and_ends_the_same(cl
         assert f"has stopped after {store.run(run).turns} turns; to go on: tertulia resume {run}" in found["text"]
         assert resumed_like_one_that_never_stopped(store, run)
         assert (store.run(run).status, store.run(run).error) == ("finished", None)
-
-
-def test_on_a_server_too(postgres: PostgresServer, tmp_path: Path) -> None:
-    address = postgres.url("stopping")
-    with driven(tmp_path, "run", "tidewell", *ENDLESS, store=address) as process:
-        wait_until(lambda: turns_of_newest(address) >= 2)
-        with SqlStore.open(address) as store:
-            (found,) = stop_all(store, "tertulia stop", wait_s=20)
-            process.communicate(timeout=30)
-            assert (found.state, process.returncode) == ("stopped", 130)
-            assert str(store.run(found.name).error).startswith("stopped by ")
-            assert resumed_like_one_that_never_stopped(store, found.name)
 
 
 def driven_here(path: Path, at: int, then: Callable[[SqlStore], None], **plan: Any) -> tuple[str, BaseException | None]:

@@ -1,6 +1,5 @@
 """Items of another case in prompts (`items_from`): whose they are, how many, and that its file is needed only once."""
 
-import json
 import re
 from pathlib import Path
 
@@ -8,12 +7,11 @@ import pytest
 from support.commands import Cli
 
 import tertulia
-from tertulia.lab.experiments.experiment import checked, experiment_with, read_experiment
+from tertulia.lab.experiments.experiment import checked, experiment_with
 from tertulia.prompts.cut import whole_items
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.planning.other_items import under_names_of
 from tertulia.runs.planning.starting import begin, plan_run
-from tertulia.state.case_seed import case_seed_of
 from tertulia.state.errors import SettingError
 from tertulia.state.records import BLOCK_INITIALS, Case, Prompt, Unit
 from tertulia.state.words import words
@@ -75,17 +73,6 @@ def test_prompts_have_as_much_of_somebody_else_under_the_names_of_those_here(tmp
         assert recalled <= {memory.text for memory in renamed.memories}
 
 
-def test_memories_keep_their_places_from_turn_to_turn(tmp_path: Path) -> None:
-    path = tmp_path / "t.db"
-    prompts = prompts_of(path, rehearsed(path, OTHER, rounds=5))
-    first, second = ([unit.id for unit in items_of(prompts[turn], "memory")] for turn in (0, 2))
-    common = [unit for unit in first if unit in second]
-    who = [[unit.text for unit in items_of(prompts[turn], "basic_info")] for turn in (0, 2)]
-    assert who[0] == who[1]
-    assert common
-    assert common == [unit for unit in second if unit in first]
-
-
 def test_names_are_exchanged_where_the_other_case_speaks_of_those_here(tmp_path: Path) -> None:
     file = tmp_path / "kitchen.yaml"
     file.write_text(KITCHEN, encoding="utf-8")
@@ -98,11 +85,6 @@ def test_names_are_exchanged_where_the_other_case_speaks_of_those_here(tmp_path:
     assert [memory.text for memory in torvald.memories] == ["Torvald Rask saw Priya Nambiar in the rain."]
     assert [memory.text for memory in priya.memories] == ["Priya's key opens nothing.", "Ada Quill called."]
     assert (torvald.persona.age, priya.persona.home, case.place) == (40, "the attic", "the hostel kitchen")
-
-
-def test_the_case_is_the_same_case_with_whosever_items() -> None:
-    plans = [plan_run(HERE, {"items_from": chosen}) for chosen in (None, OTHER)]
-    assert case_seed_of(plans[0].start) == case_seed_of(plans[1].start)
 
 
 def test_of_all_cases_it_is_one_that_will_do_and_not_always_the_same() -> None:
@@ -194,19 +176,6 @@ def test_a_town_and_a_case_in_another_language_are_refused(cli: Cli, tmp_path: P
         plan_run("tidewell:1", {"items_from": str(file)})
 
 
-def test_a_scenario_that_somebody_sent_names_none_of_the_readers_files(cli: Cli, tmp_path: Path) -> None:
-    private, sent = tmp_path / "private.yaml", tmp_path / "sent.yaml"
-    private.write_text(KITCHEN, encoding="utf-8")
-    scenario = KITCHEN.replace("Ada Quill", "Eve Moss").replace("Ben Holt", "Ian Fry")
-    for named in (str(private), "private.yaml", f"tidewell:0,{private}", f"ga:{tmp_path}:0"):
-        sent.write_text(f"{scenario}parameters: {{items_from: '{named}'}}\n", encoding="utf-8")
-        cli("run", str(sent), "--rehearse", "--rounds", "1").complains(2, "a scenario may name only what is shipped")
-    sent.write_text(f"{scenario}parameters: {{items_from: 'tidewell:0'}}\n", encoding="utf-8")
-    assert cli("run", str(sent), "--rehearse", "--rounds", "1", "--json").json["turns"] == 1
-    asked = cli("run", str(sent), "--rehearse", "--rounds", "1", "--set", f"items_from={private}", "--json")
-    assert asked.json["turns"] == 1
-
-
 # --- experiments ----------------------------------------------------------------------------------------------------
 
 
@@ -220,18 +189,3 @@ def test_an_experiment_is_refused_before_its_first_trial_where_nobody_can_stand_
     assert len(checked(experiment_with(an_experiment("tidewell:all", cases))).cases) == 3
     with pytest.raises(SettingError, match="tidewell:0 can't stand for tidewell:4"):
         checked(experiment_with(an_experiment("tidewell:0", cases)))
-
-
-def test_an_experiment_of_a_folder_names_what_lies_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "study"
-    folder.mkdir()
-    (folder / "kitchen.yaml").write_text(KITCHEN, encoding="utf-8")
-    chosen = "kitchen.yaml, tidewell:0"
-    (folder / "arms.yaml").write_text(json.dumps(an_experiment(chosen, ["tidewell:1"])), encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    experiment = read_experiment(Path("study/arms.yaml"))
-    assert experiment.settings["placebo"]["items_from"] == "study/kitchen.yaml,tidewell:0"
-    start = plan_run("tidewell:1", experiment.parameters("placebo")).start
-    assert isinstance(start, Case)
-    assert start.items_from is not None
-    assert start.items_from.scenario == "study/kitchen.yaml"
