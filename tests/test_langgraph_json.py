@@ -82,23 +82,6 @@ def test_a_thread_goes_on_with_every_run(cli: Cli, name: str) -> None:
     assert {message.name for message in second["messages"]} == {"Ana", "Bo"}
 
 
-@pytest.mark.full
-def test_days_of_a_town_are_those_of_the_command_line(cli: Cli) -> None:
-    config = {"configurable": {"encounters_per_day": 1, "thread_id": "t"}}
-    graph = build("town", config)
-    graph.checkpointer = InMemorySaver()
-    passed = asyncio.run(graph.ainvoke({}, config))
-    (met,) = passed["encounters"]
-    assert met["turns"] == [
-        {"speaker": turn["speaker"], "text": turn["text"]} for turn in cli("show", met["run"], "--json").json["turns"]
-    ]
-    cli("simulate", "tidewell", "--encounters-per-day", "1", "--rehearse")
-    own, command = (run["run"] for run in cli("runs", "--json").json["runs"])
-    assert cli("diff", own, command, "--exit-code").code == 0
-    (before,) = (state for state in graph.get_state_history(config) if state.next == ("hold",))
-    assert asyncio.run(graph.ainvoke(None, before.config)) == passed
-
-
 def test_every_inner_step_is_in_the_history_of_the_thread(cli: Cli) -> None:
     graph = build("group_chat", CONFIG)
     graph.checkpointer = InMemorySaver()

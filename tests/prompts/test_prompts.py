@@ -191,20 +191,6 @@ def test_human_needs_stand_after_basic_info_where_they_are_switched_on() -> None
     assert order(human_needs=False, block_order="bmpech") == "bmpec"
 
 
-def test_human_needs_are_worded_as_in_the_appendix() -> None:
-    def needs(*unsatisfied: tuple[str, str], emotion: str | None = None) -> list[str]:
-        drawn = HumanNeeds(unsatisfied=unsatisfied, emotion=emotion, closeness="distant")
-        return texts(assembled(material(human_needs=drawn), blocks="hc"), "human_needs")[1:]
-
-    assert needs() == ["Mara feels distant to Piotr."]
-    assert needs(("", "bored"), ("extremely", "unwell"), emotion="afraid") == [
-        "Mara is bored.",
-        "Mara is extremely unwell.",
-        "Mara feels extremely afraid.",
-        "Mara feels distant to Piotr.",
-    ]
-
-
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("removable", ["bhmpe", "m", "pe", ""])
 def test_removable_are_the_items_of_the_chosen_blocks(layout: Layout, removable: str) -> None:
@@ -262,15 +248,6 @@ def test_the_environment_says_only_what_is_known() -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_both_are_told_the_same_of_who_speaks_first(layout: Layout) -> None:
-    mara = assembled(material(speaker="Mara"), layout)
-    piotr = assembled(material(speaker="Piotr"), layout)
-    assert texts(mara, "environment") == texts(piotr, "environment")
-    told = "Mara speaks first." if layout == "single_message" else "Piotr came along (reading)."
-    assert texts(mara, "environment")[-1].endswith(told)
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
 def test_unit_ids_are_unique_and_those_of_the_turn_before(layout: Layout) -> None:
     early = assembled(material(turns=2, human_needs=FEELINGS), layout, "bhmpec")
     later = assembled(material(turns=4, human_needs=FEELINGS), layout, "bhmpec")
@@ -281,15 +258,6 @@ def test_unit_ids_are_unique_and_those_of_the_turn_before(layout: Layout) -> Non
     assert before.items() <= now.items()
     assert now.keys() - before.keys() == {"current_dialogue.turn_3", "current_dialogue.turn_4"}
     assert all(unit.id.startswith(f"{unit.block}.") for unit in later.units)
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_dialogue_window_shows_its_turns_under_their_own_numbers(layout: Layout) -> None:
-    prompt = assembled(material(turns=6), layout)
-    windowed = assembled(material(turns=some_turns(6)[4:]), layout)
-    whole = [unit for unit in prompt.units if unit.id.startswith("current_dialogue.turn_")]
-    shown_units = [unit for unit in windowed.units if unit.id.startswith("current_dialogue.turn_")]
-    assert shown_units == whole[4:]
 
 
 # --- chat turns -----------------------------------------------------------------------------------------------------
@@ -364,18 +332,3 @@ def test_a_variable_or_an_entry_that_is_missing_is_an_error() -> None:
         greeting.fill("section.entry", {})
     with pytest.raises(KeyError, match="other"):
         greeting.fill("other", {"who": "Mara"})
-
-
-@pytest.mark.parametrize("name", ["utterance", "chat_turns", "judge", "ending"])
-def test_shipped_templates_are_read(name: str) -> None:
-    assert template(name) is template(name)
-
-
-def test_units_of_an_earlier_prompt_are_taken_from_there() -> None:
-    before, after = assembled(material(turns=1)), assembled(material(turns=3))
-    same = {id(unit) for unit in before.units}
-    assert [unit.id for unit in after.units if id(unit) not in same] == [
-        "current_dialogue.turn_2",
-        "current_dialogue.turn_3",
-    ]
-    assert assembled(material()) == assembled(material())

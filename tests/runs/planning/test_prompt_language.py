@@ -231,23 +231,3 @@ def test_a_meeting_says_what_is_english_in_it(cli: Cli) -> None:
     Path("s.yaml").write_text(MEETING, encoding="utf-8")
     run = cli("run", "s.yaml", "--rehearse", "--rounds", "2")
     assert "prompts are in Chinese (zh), but for what is English: cognition\n" in run.err + run.out
-
-
-def test_examples_and_a_participants_model_are_looked_at_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tertulia.runs.planning.prompt_language.is_translated", lambda name, language: name != "shape")
-    monkeypatch.setattr(
-        "tertulia.runs.planning.prompt_language.examples",
-        lambda language="en": {"assess": []} if language == "en" else {},
-    )
-
-    def notes(layout: str, text_only: bool) -> list[str]:
-        traits = SimpleNamespace(text_only=False, languages=None), SimpleNamespace(text_only=text_only, languages=None)
-        models = [SimpleNamespace(id=str(number), traits=known) for number, known in enumerate(traits)]
-        parameters = Parameters().with_settings({"language": "zh", "removal_factor": 0, "layout": layout})
-        context = SimpleNamespace(start=chinese_case(), parameters=parameters, model=models[0])
-        context.participant_models = {"李雷": (models[1], None)}
-        return list(language_notes(context))  # type: ignore[arg-type]
-
-    assert notes("single_message", text_only=False) == []
-    assert notes("single_message", text_only=True) == ["prompts are in Chinese (zh), but for what is English: shape"]
-    assert notes("chat_turns", text_only=False) == ["prompts are in Chinese (zh), but for what is English: examples"]
