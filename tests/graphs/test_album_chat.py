@@ -66,18 +66,6 @@ def test_an_odd_number_meets_in_pairs_and_somebody_rests(store: SqlStore) -> Non
         assert parts["answer"].turn.speaker == exchange.answerer
 
 
-def test_all_of_a_round_begin_at_once_and_the_next_when_the_longest_is_over(store: SqlStore) -> None:
-    run = held(store, a_plan(a_population(4), rounds=3))
-    starts = [[turn.sim_time_s for turn in store.turns(run.run) if turn.round == round] for round in (1, 2, 3)]
-    assert all(len(set(times)) == 1 for times in starts)
-    words = [
-        sum(len(text.split()) for text in (turn.text, store.part_turns(run.run)[turn.turn, "answer"].text))
-        for turn in store.turns(run.run, 1, 2)
-    ]
-    assert [starts[0][0], starts[1][0]] == [0.0, pytest.approx(max(words) / 150 * 60)]
-    assert starts[2][0] > starts[1][0]
-
-
 @pytest.mark.parametrize("passes", [True, False])
 def test_pictures_travel_where_they_are_to_and_everything_shown_follows_from_the_exchanges(
     store: SqlStore, passes: bool

@@ -25,7 +25,6 @@ from tertulia.nodes.town.reflect import insights
 from tertulia.nodes.town.remember import memories_of_conversation
 from tertulia.prompts.cut import item_of
 from tertulia.state.context import Context
-from tertulia.state.errors import NotFoundError, ScenarioError
 from tertulia.state.records import Case, Prompt, Remembered, TurnRecord
 from tertulia.state.town import Encounter, Simulation, Town
 from tertulia.storage.store import SqlStore
@@ -140,15 +139,6 @@ def test_days_of_the_log_begin_with_what_is_from_before_its_first_dialogue(run: 
     assert town.begins == datetime(2023, 2, 13)
     assert [memory.text for memory in memories["Ann"]] == ["Ann is waking up"]
     assert town.past == ()
-
-
-def test_a_town_needs_two(run: RunBuilder) -> None:
-    with pytest.raises(NotFoundError, match=r"unknown town 'tidewel' \(did you mean 'tidewell'"):
-        open_town("tidewel", from_log=False)
-    with pytest.raises(NotFoundError, match="there is no such folder"):
-        open_town("ga:/nowhere", from_log=False)
-    with pytest.raises(ScenarioError, match="holds no dialogue"):
-        open_town(f"ga:{RunBuilder(run.folder).person('Ann').write()}", from_log=False)
 
 
 # --- what stays of a conversation -----------------------------------------------------------------------------------

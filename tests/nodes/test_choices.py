@@ -107,13 +107,6 @@ async def test_a_switch_that_is_weighed_says_by_how_much_and_the_reply_explains_
         assert set(call.replies[0].fields) == {"key_information", "character_analysis", "decision_reason"}
 
 
-async def test_what_is_neutral_is_asked_for_once_in_a_meeting() -> None:
-    context, _ = await held(model=WeighingModel(), max_turns=3, choices="probabilities", perception_threshold=0)
-    neutral = [call for call in calls_of(context, "weigh_feeling") if call.round == 0]
-    assert Counter(call.agent for call in neutral) == dict.fromkeys(context.meeting.names, 3)
-    assert len(calls_of(context, "weigh_feeling")) == len(neutral) + 3 * len(context.meeting.names)
-
-
 async def test_nothing_is_weighed_where_replies_decide() -> None:
     model = ScriptedModel()
     await held(model=model, max_turns=1)

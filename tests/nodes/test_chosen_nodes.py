@@ -103,27 +103,6 @@ async def test_a_race_of_ones_own_gives_the_floor() -> None:
     assert {turn.speaker for turn in context.store.turns("k3f9")} == {"Dee"}
 
 
-async def test_perceiving_and_deciding_of_ones_own_keep_nobody_waiting() -> None:
-    """Others do not wait for the calls of an agent whose node does not say that it makes no more."""
-
-    async def decides(state: Any, runtime: Any) -> dict[str, Any]:
-        bid = {"topic": 0.5, "goal": 0.5, "emotion": 0.5, "personality": 0.5, "similarity": 0.0, "similarity_max": None}
-        return {"minds": {state["agent"]: state["mind"]}, "bids": {state["agent"]: bid}}
-
-    async def perceives(state: Any, runtime: Any) -> dict[str, Any]:
-        return {"mind": {**state["mind"], "noticed": [0]}}
-
-    registry = registry_of(
-        a_node(decides, name="decides", place="decide", writes=("minds", "bids")),
-        a_node(perceives, name="perceives", place="perceive", writes=("mind",)),
-    )
-    model = ScriptedModel()
-    async with asyncio.timeout(20):
-        context = await hold_meeting(registry, model, **{"nodes.decide": "decides", "nodes.perceive": "perceives"})
-    assert len(context.store.turns("k3f9")) == 4
-    assert max(len(batch) for batch in model.asked("generate_batch")) >= 4
-
-
 async def test_a_mechanism_of_ones_own_is_chosen_by_its_description_and_finds_its_last_finding() -> None:
     found: list[Any] = []
 

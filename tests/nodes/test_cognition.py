@@ -1,7 +1,7 @@
 """The steps of an agent's cognition, each by itself: what is perceived, asked, found, assessed and decided."""
 
 import json
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,7 +21,6 @@ from tertulia.nodes.meeting.bid import decide
 from tertulia.nodes.meeting.choose_mechanisms import choose_mechanisms
 from tertulia.nodes.meeting.perceive import perceive
 from tertulia.nodes.meeting.run_mechanisms import run_mechanisms
-from tertulia.nodes.meeting.view import View
 from tertulia.nodes.meeting.willingness import moved
 from tertulia.prompts.cognition import Question, ask_agent, ask_anybody, shared_units
 from tertulia.prompts.render import render
@@ -98,13 +97,6 @@ async def test_goal_summary_asks_about_all_steps_anew_and_says_what_is_next() ->
     assert [field.name for field in asked.fields] == ["1. find the money", "2. agree on a day", "next"]
 
 
-async def test_who_has_no_plan_is_not_asked_about_it() -> None:
-    scene = Scene().says(("Ana", "Well."))
-    finding = await scene.find("goal_summary", "Bo")
-    assert finding.data == {"done": [], "progress": None}
-    assert scene.context.model.asked("generate") == []
-
-
 @pytest.mark.parametrize(
     ("topic", "move", "states"),
     [
@@ -144,19 +136,6 @@ async def test_time_analysis_sets_time_left_against_goals_left() -> None:
     assert "Ana has less than a minute left before they have to go." in ana.lines
     assert "Bo has 29 minutes left before the meeting ends." in bo.lines
     assert (ana.data["until"], bo.data["until"]) == ("departure", "end")
-
-
-async def test_time_analysis_names_what_limits_an_agents_time() -> None:
-    async def line(leaves: float | None, ends: float | None, **settings: Any) -> tuple[str | None, str]:
-        bo = an_attendee("Bo", leaves=None if leaves is None else at(leaves))
-        meeting = a_quay(participants=(an_attendee("Ana"), bo), ends=None if ends is None else at(ends))
-        finding = await Scene(meeting, **settings).says(("Ana", "Hm.")).find("time_analysis", "Bo")
-        return finding.data["until"], finding.lines[1]
-
-    assert await line(40, 30, max_minutes=None) == ("end", "Bo has 30 minutes left before the meeting ends.")
-    assert await line(20, 30, max_minutes=None) == ("departure", "Bo has 20 minutes left before they have to go.")
-    assert await line(20, None, max_minutes=10) == ("end", "Bo has 10 minutes left before the meeting ends.")
-    assert await line(None, 30, max_minutes=None) == ("end", "Bo has 30 minutes left before the meeting ends.")
 
 
 @pytest.mark.parametrize(
@@ -208,13 +187,6 @@ async def test_who_comes_late_counts_from_then_on(hearing: str, counts: dict[str
     assert (finding.data["counts"], finding.data["silent"]) == (counts, silent)
     again = await scene.says(("Ana", "Four.")).find("speech_frequency", "Cy")
     assert again.data["counts"] == {**counts, "Ana": counts["Ana"] + 1}
-
-
-async def test_who_is_gone_is_not_among_those_not_heard_yet() -> None:
-    scene = Scene(a_quay(opening=None)).says(("Bo", "One."))
-    state = {**await scene.after(), "present": ["Ana", "Cy"]}
-    finding = await MECHANISMS["speech_frequency"].run(View.of(cast(Any, state), scene.context))
-    assert (finding.data["most"], finding.data["silent"]) == ([], ["Ana", "Cy"])
 
 
 async def test_used_mechanisms_are_counted_and_failed_ones_not(monkeypatch: pytest.MonkeyPatch) -> None:

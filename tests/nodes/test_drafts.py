@@ -59,15 +59,6 @@ async def test_drafts_are_weighed_by_what_was_said_at_every_factor_and_an_openin
         assert ("memory" in blocks) is (not removed)
 
 
-async def test_what_the_context_is_amplified_against_has_the_dialogue_and_no_other_item() -> None:
-    request = await asked(removal_factor=0, context_strength=1.0)
-    assert request.without_context is not None
-    assert request.without_context.source is not None
-    kinds = {(unit.block, unit.kind) for unit in request.without_context.source.units}
-    assert {block for block, kind in kinds if kind == "item"} <= {"current_dialogue"}
-    assert ("task", "text") in kinds
-
-
 async def test_lambda_changes_nothing_of_the_decoder_also_where_nothing_is_left() -> None:
     settings = {"drafts": 4, "context_strength": 1.0, "no_repeat_ngram": 4, "temperature": 0.6, "drafts_by": "context"}
     full, half, bare = [await asked(removal_factor=factor, **settings) for factor in (0, 0.5, 1)]

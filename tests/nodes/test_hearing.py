@@ -87,22 +87,6 @@ async def test_no_prompt_holds_what_was_said_before_one_came(
                 assert not marked or came <= change.sim_time_s <= now_s, (agent, round, unit.text)
 
 
-@settings(max_examples=2, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(people=schedules(), seed=st.integers(0, 99))
-async def test_who_is_spoken_to_is_there_at_the_first_word(people: tuple[Attendee, ...], seed: int) -> None:
-    meeting = with_people(*people, mechanisms=())
-    context, turns = await held(meeting, pebbles(), max_turns=8, seed=seed)
-    for turn in turns:
-        record = context.store.turn_record(context.run, turn.turn)
-        if record.prompt is None:
-            continue
-        units = context.store.prompt(record.prompt).units
-        people = next((unit.text for unit in units if unit.id == "environment.people"), "").partition(": ")[2]
-        there = meeting.present(turn.sim_time_s)
-        assert {name for name in meeting.names if name in people} <= set(there)
-        assert set(there) - {turn.speaker} <= {name for name in meeting.names if name in people}
-
-
 # --- latecomers -----------------------------------------------------------------------------------------------------
 
 

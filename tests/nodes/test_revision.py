@@ -110,16 +110,6 @@ async def test_what_is_rewritten_is_told_by_what_and_judged_again() -> None:
     assert outcome["chosen"] == 4
 
 
-async def test_the_comment_is_that_of_a_run_that_found_the_conflict() -> None:
-    comments = ["Nothing is wrong.", "She has no net.", "Hardly a word."]
-    model = Choosing(ratings=[1, 10, 10, 1, 1, 1], comments=comments)
-    context = a_context(model, judge_runs=3, inconsistency_threshold=5, revision="rewrite")
-    await spoken(model, context=context)
-    (question,) = asked_by_name(context, "rewrite")
-    assert "She has no net." in question
-    assert not any(comment in question for comment in (comments[0], comments[2]))
-
-
 @pytest.mark.parametrize(
     ("ratings", "comments", "told"),
     [
@@ -220,15 +210,6 @@ async def test_in_the_paper_s_words_candidates_and_ratings_are_read(generation: 
     assert ("Please output TEN candidates" in asked) is (generation == "sequential")
     units = {unit.id: unit.text for unit in context.store.prompt(outcome["prompt"]).units}
     assert all(f"{units[id]}\n" in judged[0] for id in outcome["removed"]), "removed units as they stood"
-
-
-async def test_of_each_candidate_it_is_known_whether_it_ends_the_conversation() -> None:
-    model = Choosing(speech=[f"Line {n}." for n in range(3)], endings=[False, True, False])
-    for seed in range(6):
-        context = a_context(model, seed=seed, generation="sequential", sequential_candidates=3, judge="off")
-        model._scripts["speech"], model._scripts["boolean"] = iter(["A.", "B.", "C."]), iter([False, True, False])
-        _, outcome, _ = await spoken(model, context=context)
-        assert outcome["ended"] is (candidates(context)[0].text == "B.")
 
 
 async def test_there_are_no_more_backups_than_were_written() -> None:

@@ -210,17 +210,6 @@ def test_blocks_without_items_are_not_rendered(layout: Layout) -> None:
     assert "previous_dialogues" not in shown_none.blocks()
 
 
-def test_an_empty_current_dialogue_keeps_its_text() -> None:
-    (single,) = (unit for unit in assembled(material(turns=0)).units if unit.block == "current_dialogue")
-    assert (single.kind, single.text) == (
-        "text",
-        "Mara and Piotr have just met, and nobody has said anything yet.",
-    )
-    (opens,) = (unit for unit in assembled(material(turns=0), "chat_turns").units if unit.block == "current_dialogue")
-    names = {"speaker": "Mara", "listener": "Piotr"}
-    assert (opens.kind, opens.text) == ("text", template("chat_turns").fill("current_dialogue.opens", names))
-
-
 def test_the_latest_previous_dialogues_are_shown() -> None:
     (only,) = a_pier().previous_dialogues
     dialogues = tuple(only.model_copy(update={"time": only.time.replace(day=day)}) for day in (1, 2, 3))

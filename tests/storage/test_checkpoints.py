@@ -194,10 +194,3 @@ async def test_writes_of_a_task_are_stored_whole_or_not_at_all(tmp_path: Path) -
         with pytest.raises(sqlite3.IntegrityError):
             await checkpointer.aput_writes(checkpoint.config, [("said", ["a"]), ("turn", 2)], "task")
         assert checkpointer.conn.execute("SELECT count(*) FROM writes WHERE task_id = 'task'").fetchone() == (0,)
-
-
-async def test_a_store_that_is_none_is_told(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("Dear diary, " * 100)
-    with pytest.raises(StorageError, match="not a Tertulia store"):
-        async with open_checkpoints(tmp_path / "notes.txt"):
-            pass

@@ -72,17 +72,6 @@ def test_what_others_made_is_refused_and_nothing_is_written(stored: Path, statem
     assert stored.read_bytes() == before
 
 
-def test_how_to_remove_it_is_said_and_works(stored: Path) -> None:
-    altered(stored, "CREATE TABLE mine (a)")
-    with pytest.raises(StorageError) as refused:
-        SqlStore.open(stored)
-    command = str(refused.value).partition("to remove it: ")[2]
-    assert command == f'sqlite3 {stored} "DROP TABLE mine"'
-    altered(stored, "DROP TABLE mine")
-    with SqlStore.open(stored) as store:
-        assert len(store.runs()) == 1
-
-
 def test_a_new_store_is_known_by_its_hash(cli: Cli, stored: Path) -> None:
     rehearse(cli)
     for path in (stored, Path("tertulia.db")):  # without LangGraph's tables, and with them

@@ -1,11 +1,10 @@
 """Stores that are merged: every row of a run arrives once, in whatever order, and what differs is refused by name."""
 
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from support.merged import assert_same, copied, execute, forged, merged
-from support.stored import NOW, a_case, a_run, a_turn_record, write_turns
+from support.stored import a_case, a_run, a_turn_record, write_turns
 from support.town_stored import write_town
 
 from tertulia.api.running import run
@@ -81,15 +80,6 @@ def test_the_order_of_sources_does_not_matter(stores: dict[str, Path], tmp_path:
     second = tmp_path / "second.db"
     merged(second, *sources[::-1], sources[-1])
     assert_same(first, second)
-
-
-def test_runs_are_listed_by_when_they_were_created(tmp_path: Path, into: Path) -> None:
-    older = write_run(tmp_path / "older.db", "old2", created=NOW - timedelta(days=1))
-    newer = write_run(tmp_path / "newer.db", "new2")
-    merged(into, newer, older)
-    with SqlStore.open(into) as store:
-        assert [record.run for record in store.runs()] == ["new2", "old2"]
-        assert store.run("@last").run == "new2"
 
 
 def test_a_store_in_memory_is_merged_into_row_by_row(stores: dict[str, Path], into: Path) -> None:

@@ -14,13 +14,12 @@ def an_album_run(run: str = "k3f9", **changes: object) -> RunRecord:
     return a_run(run, kind="album_chat", scenario="villagers", **changes)
 
 
-def a_population(*hashes: str, villagers: int = 2, each: int = 1) -> Population:
-    """Villagers with pictures of their own, the first of which have files of these hashes."""
-    names = [ASKER, ANSWERER, *(f"Villager {i}" for i in range(2, villagers))]
+def a_population(*hashes: str) -> Population:
+    """Two villagers with a picture of their own, the first of which have files of these hashes."""
     files = [PictureFile(hash=hash, width=8, height=8, colours=("red",)) for hash in hashes]
     pictures = [
         Picture(id=f"p{i}", caption=f"a heron {i}", file=files[i] if i < len(files) else None)
-        for i in range(max(villagers * each, len(files)))
+        for i in range(max(2, len(files)))
     ]
     return Population(
         scenario="villagers",
@@ -30,9 +29,9 @@ def a_population(*hashes: str, villagers: int = 2, each: int = 1) -> Population:
             Villager(
                 persona=Persona(name=name),
                 properties=(("job", f"job {i}"),),
-                album=tuple(picture.id for picture in pictures[i * each : (i + 1) * each]),
+                album=(pictures[i].id,),
             )
-            for i, name in enumerate(names)
+            for i, name in enumerate((ASKER, ANSWERER))
         ),
         pictures=tuple(pictures),
     )

@@ -164,24 +164,6 @@ def test_calls_under_way_are_waited_for_and_no_other_is_begun() -> None:
     assert begun == done == [1, 2, 3]
 
 
-def test_a_call_that_fails_is_not_counted() -> None:
-    limits, made = Limits(Budget(max_calls=2)), list[int]()
-
-    async def fail(number: int) -> None:
-        async with limits.admitted(1):
-            made.append(number)
-            raise ValueError("it failed")
-
-    async def drive() -> None:
-        async with limits.watching():
-            for number in range(6):
-                with pytest.raises(ValueError, match="it failed"):
-                    await fail(number)
-
-    run_or_abandon(drive())
-    assert made == [*range(6)]
-
-
 @pytest.mark.parametrize("name", ["max_calls", "max_tokens"])
 @pytest.mark.parametrize("value", [0, -1, 1.5, math.nan, "5", True])
 def test_what_is_counted_has_a_whole_number_from_1(name: str, value: Any) -> None:

@@ -10,8 +10,9 @@ import pytest
 from support.commands import Cli
 from support.ga_builder import RunBuilder, node
 from support.protocol_server import serving
-from support.rehearsed import rehearse_in
 
+from tertulia.models import rehearsed_words
+from tertulia.models.rehearsed_words import Words
 from tertulia.nodes.mechanisms.registry import MECHANISMS
 from tertulia.state.cognition import Assessment, Finding
 from tertulia.state.meeting import EMOTIONS
@@ -68,14 +69,16 @@ KEY = re.compile(r'"(?:[^"\\]|\\.)*"(?=:)')
 
 @pytest.fixture(autouse=True)
 def rehearsal_in_chinese(monkeypatch: pytest.MonkeyPatch) -> None:
-    rehearse_in(
-        monkeypatch,
+    topics = ("屋顶", "门", "钱")  # a prompt's own words may be keys of forms
+    words = Words(
         openings=("嗯。", "有道理。"),
         remarks=("小明，{a}的事你怎么看？", "我一直在想{a}。", "{a}比{b}要紧。"),
         endings=("{b}呢？", "你们说呢？"),
         comments=("{a}和{b}合不到一块儿。", "先把{a}弄清楚。", "大家在说{a}。"),
-        topics=("屋顶", "门", "钱"),
+        named="{}",
+        topic=lambda _, generator: generator.choice(topics),
     )
+    monkeypatch.setattr(rehearsed_words, "WORDS", words)
 
 
 def english_in(text: str) -> set[str]:

@@ -128,24 +128,6 @@ def test_a_store_that_does_not_read_is_one_line(
     assert state(bad.parent) == before
 
 
-@pytest.mark.parametrize(
-    ("damage", "cause"),
-    [
-        (executed("UPDATE contents SET text = 'Other words.' WHERE text = 'Line 2.'"), "does not match its hash"),
-        (of_first_run("runs", seed="9" * 5000), ""),
-        (of_first_run("runs", extensions="[" * 100_000), ""),
-        (of_first_run("steps", execution=1 << 62), ""),
-    ],
-)
-def test_a_run_that_does_not_read_is_refused(good: Path, bad: Path, damage: Callable[[Path], None], cause: str) -> None:
-    damage(bad)
-    before = state(bad.parent)
-    found = merged_with(good, bad)
-    assert found.error is None
-    assert any(cause in reason for reason in found.merged.refused.values()) or not cause
-    assert state(bad.parent) == before
-
-
 def test_a_value_that_is_huge_is_not_read(good: Path, bad: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tertulia.storage.sqlite.opening.LARGEST_BYTES", 10**6)
     execute(bad, ("UPDATE contents SET text = CAST(zeroblob(1000001) AS TEXT) WHERE text = 'Line 2.'", ()))

@@ -132,18 +132,6 @@ def test_a_run_goes_on_forks_replays_and_merges_without_the_file(cli: Cli, tmp_p
     assert "items of another case: " in cli("show", run, "--turn", "2", "--store", str(path)).out
 
 
-def test_a_fork_takes_other_items_and_gives_them_back(cli: Cli, tmp_path: Path) -> None:
-    path = tmp_path / "t.db"
-    run = rehearsed(path, None)
-    fork = cli("fork", run, "--at", "2", "--set", f"items_from={OTHER}", "--store", str(path), "--json").json["run"]
-    own, other = prompts_of(path, run), prompts_of(path, fork)
-    assert own[0] == other[0]
-    assert all(unit.id.endswith(".other") for unit in other[1].units if unit.removable)
-    back = cli("fork", fork, "--at", "2", "--set", "items_from=null", "--store", str(path), "--json").json["run"]
-    assert prompts_of(path, back) == own
-    assert "items_from" not in cli("show", back, "--json", "--store", str(path)).json
-
-
 # --- what is refused ------------------------------------------------------------------------------------------------
 
 
@@ -162,10 +150,6 @@ def test_a_fork_takes_other_items_and_gives_them_back(cli: Cli, tmp_path: Path) 
 def test_who_can_not_stand_for_somebody_is_refused_with_the_reason(scenario: str, items_from: str, why: str) -> None:
     with pytest.raises(SettingError, match=rf"items_from={items_from}.*{re.escape(why)}"):
         plan_run(scenario, {"items_from": items_from})
-
-
-def test_a_block_that_no_prompt_has_is_not_wanted_of_the_other_case() -> None:
-    assert plan_run(HERE, {"items_from": "tidewell:0", "removed_blocks": "p"}).parameters.items_from == "tidewell:0"
 
 
 def test_a_town_and_a_case_in_another_language_are_refused(cli: Cli, tmp_path: Path) -> None:

@@ -73,16 +73,3 @@ def test_a_run_that_is_given_twice_is_counted_once(cli: Cli, store: SqlStore) ->
     both = cli("metrics", "r1.jsonl", "r1", "--store", "other.db", "--embedder", "rehearsal", "--json")
     assert both.err == ""
     assert both.json["cases"]["cafe"]["sim"] is not None, "another store's run of that id is another run"
-
-
-def test_exported_runs_are_grouped_like_stored_ones(cli: Cli, store: SqlStore) -> None:
-    for run in RUNS:
-        assert cli("export", run, "--jsonl", f"{run}.jsonl").code == 0
-    stored = collect_cases([], RUNS, store, "lambda")
-    files = [Path(f"{run}.jsonl") for run in RUNS]
-    assert collect_cases(files, [], None, "lambda").dialogues == stored.dialogues
-    assert collect_cases(files[:2], ["r3"], store, "lambda").dialogues == stored.dialogues
-    assert set(collect_cases(files, [], None, "nodes.score").dialogues) == {
-        "cafe, nodes.score –",
-        "cafe, nodes.score length",
-    }
