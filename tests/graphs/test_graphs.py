@@ -288,12 +288,6 @@ async def test_driving_a_finished_run_does_nothing(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-async def test_without_checkpoints_the_conversation_is_the_same(uninterrupted: Conversation) -> None:
-    context = a_context(going_on(), **SETTINGS)
-    await build_dialogue_graph().ainvoke(BEGINNING, context=context)
-    assert conversation(context.store) == uninterrupted
-
-
 async def test_runs_in_one_store_do_not_meet(tmp_path: Path, uninterrupted: Conversation) -> None:
     path = tmp_path / "tertulia.db"
     with SqlStore.open(path, create=True) as store:

@@ -78,16 +78,6 @@ def test_nobody_meets_in_their_sleep(run: RunBuilder) -> None:
     assert met == {"Ann", "Bea"}
 
 
-def test_what_people_do_and_where_is_what_the_log_shows_at_that_hour(run: RunBuilder) -> None:
-    town, _ = the_town(run)
-    for encounter in encounters_of(town, 1, 1, 20):
-        activity, room = ("reading the paper", "kitchen") if encounter.time.hour < 15 else ("napping", "bedroom")
-        host, visitor = encounter.pair
-        coming = f"coming over from {room} at {visitor}'s house to see {host}"
-        assert encounter.activities == (activity, coming)
-        assert encounter.place == f"{room} at {host}'s house"
-
-
 @pytest.mark.parametrize("name", [*TOWNS, "the real log"])
 def test_in_a_month_all_who_meet_are_in_one_place_or_one_is_said_to_come(name: str) -> None:
     town = open_town(f"ga:{real_run()}" if name not in TOWNS else name, from_log=False).town

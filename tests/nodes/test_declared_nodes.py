@@ -86,11 +86,8 @@ def test_a_wrong_node_is_refused_at_definition(changes: dict[str, Any], words: s
         ({"description": ""}, "description is one line"),
         ({"example": True}, "(on, why)"),
         ({"example": (True, " ")}, "(on, why)"),
-        ({"run": not_async}, "is not async"),
         ({"run": ends}, "run is called with (view)"),
         ({"condition": lambda: None}, "condition is called with (view)"),
-        ({"parameters": Open}, "'window' has no default"),
-        ({"timeout_s": -1}, "above 0"),
     ],
     ids=without_addresses,
 )

@@ -105,13 +105,6 @@ async def test_a_line_that_opens_a_conversation_has_a_temperature_of_its_own() -
     assert not opens(prompt.model_copy(update={"units": (picture,)}))
 
 
-def test_an_opening_is_drawn_as_the_model_likes_it_or_as_all_lines_are_that_somebody_set() -> None:
-    traits = replace(REMOTE, drafts=6, temperature=0.35, opening_temperature=0.8)
-    assert traits.resolve(Parameters(judge="off")).opening_temperature == 0.8
-    for given in ({"drafts": 1}, {"temperature": 0.6}):
-        assert traits.resolve(Parameters(judge="off", **given)).opening_temperature is None  # type: ignore[arg-type]
-
-
 def test_the_draft_with_most_of_its_context_comes_first_and_who_names_themselves_last() -> None:
     texts = {"Hm.": 0.1, "The lamp.": 0.9, "Mara has a lamp.": 2.0, "A boat.": 0.5}
     drafts = [a_reply(text, information) for text, information in texts.items()]

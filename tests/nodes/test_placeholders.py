@@ -100,14 +100,6 @@ def test_a_form_is_kept_from_beginning_before_a_name_is_whole(text: str, begins:
 
 
 @pytest.mark.parametrize(
-    ("text", "begins"), [("…", True), (" ...", True), ("…well", True), ("Well…", False), ("", False)]
-)
-def test_a_line_does_not_begin_with_dots_where_the_form_has_them(text: str, begins: bool) -> None:
-    assert continues_placeholder(text, "…") is begins
-    assert not continues_placeholder(text, None)
-
-
-@pytest.mark.parametrize(
     ("text", "begins"),
     [
         ("Maria Lopez:", True),

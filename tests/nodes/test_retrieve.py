@@ -75,12 +75,6 @@ def test_as_many_as_the_limits_say_if_there_are_so_many(count: int, bounds: list
     assert found == sorted(found, key=lambda memory: memory.created)
 
 
-def test_the_defaults_bring_thirty_to_forty_five() -> None:
-    case = a_pier(memories=80)
-    points = focal_points(case, "Mara", ["Piotr"], some_turns(4))
-    assert 30 <= len(recalled(case.initiator.memories, points)) <= 45
-
-
 STREAM = [
     a_memory(0, "The ferry sails at noon.", hours_ago=90, importance=1),
     a_memory(1, "A quarrel about money.", hours_ago=60, importance=9),
@@ -114,11 +108,6 @@ def test_every_focal_point_brings_its_best() -> None:
     points = ["the ferry sails", "a quarrel about money", "rain on the roof"]
     found = recalled(STREAM, points, **only("relevance"), memory_items_min=3, memory_items_max=3)
     assert numbers(found) == [0, 1, 3]
-
-
-def test_memories_of_the_same_moment_stand_in_the_order_of_the_stream() -> None:
-    stream = [a_memory(i, f"Wave {i} of the ferry.", hours_ago=1, importance=i) for i in range(5)]
-    assert numbers(recalled(stream)) == [0, 1, 2, 3, 4]
 
 
 def test_focal_points_are_the_other_one_the_situation_and_what_was_said_last() -> None:

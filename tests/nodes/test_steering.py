@@ -78,11 +78,6 @@ def test_it_does_not_swing_where_the_measure_follows_lambda_otherwise_than_it_wa
     assert turns_back <= 8  # four times the response: it swings, less and less
 
 
-def test_a_measure_that_says_nothing_moves_nothing() -> None:
-    setpoint = a_setpoint(gains=(0.0,) * WINDOW, inconsistency=None)
-    assert simulated(setpoint, 0.66, 20, offset=-0.2, noise=0.1) == pytest.approx([0.65] * 21)
-
-
 def test_climbing_inconsistency_takes_lambda_back_and_scatter_does_not() -> None:
     calm = [simulated(a_setpoint(), 0.66, 30, inconsistency=0.0, seed=seed)[-1] for seed in range(20)]
     climbed = [simulated(a_setpoint(), 0.66, 30, inconsistency=1.2, seed=seed)[-1] for seed in range(20)]

@@ -194,9 +194,3 @@ def test_a_length_neither_drops_nor_copies_what_always_stands(count: int, words:
         unit.id for unit in prompt.units if unit.id in FIXED_UNITS
     ]
     assert words or len(made) == count
-
-
-def test_a_length_of_what_always_stands_alone_is_refused() -> None:
-    prompt = a_prompt(the_quay(place=None), "Ana")
-    with pytest.raises(UsageError, match="environment has no other items than those that always stand"):
-        with_lengths(prompt, Parameters().with_settings({"block_lengths": "e=9"}).lengths, random.Random(1))

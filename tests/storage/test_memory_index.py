@@ -159,15 +159,6 @@ def test_from_the_store_as_by_the_definition(store: SqlStore) -> None:
         assert ids(store, somebody(length), *points) == [memory.id for memory in exact]
 
 
-def test_memories_come_back_as_they_were(store: SqlStore) -> None:
-    rests = LONG[400].model_copy(update={"evidence": ("m3", "m7"), "kind": "thought"})
-    store.simulations.save_memories("town", "Mara", 400, [rests], Themes().embed([rests.text]))
-    stream = somebody(401).stream
-    assert stream is not None
-    assert store.remembered(stream) == [*LONG[:400], rests]
-    assert store.remembered(stream, [401, 2]) == [LONG[1], rests]
-
-
 def test_written_again_nothing_changes(store: SqlStore) -> None:
     other = LONG[7].model_copy(update={"text": "another"})
     store.simulations.save_memories("town", "Mara", 399, [other, *LONG[400:402]], Themes().embed(["1:a"] * 3))

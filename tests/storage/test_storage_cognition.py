@@ -28,7 +28,6 @@ from tertulia.state.cognition import (
     Visit,
     WillingnessParts,
 )
-from tertulia.state.errors import StorageError
 from tertulia.state.records import Record, Reply
 from tertulia.storage.store import SqlStore
 
@@ -202,14 +201,6 @@ def test_steps_calls_and_traces_written_twice_change_nothing(store_with_runs: Sq
         # A call has the place, and so the number, of the last time that it was stored.
         numbered = [sorted(({**row, "id": 0} for row in rows), key=repr) for rows in (table, again)]
         assert again == table or numbered[0] == numbered[1]
-
-
-def test_calls_are_stored_all_or_none(store_with_runs: SqlStore) -> None:
-    with pytest.raises((OverflowError, StorageError)):
-        store_with_runs.save_calls("k3f9", [a_call("Ana"), a_call("Bo", 2**70)])
-    assert store_with_runs.calls("k3f9") == []
-    store_with_runs.save_calls("k3f9", [])
-    assert store_with_runs.calls("k3f9") == []
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])

@@ -77,17 +77,6 @@ def test_asked_and_reached_are_told_with_the_walk_that_comes_nearer() -> None:
     assert "0.430 reached" in remarks(what_if)["reached"]
 
 
-def test_where_no_walk_comes_nearer_that_is_said() -> None:
-    scores = {"b1": 78.0, "m1": 12.0, "m2": 10.0}
-    for walk in ("paper", "calm"):
-        said = remarks(details(scores, 0.3, removal_walk=walk))["reached"]
-        assert said == (
-            "λ = 0.3 was asked for, and 0.220 reached: no walk comes nearer, as no removable unit has a share that "
-            "would fit"
-        )
-    assert "removal_walk=calm would reach 0.780" in remarks(details(scores, 0.7))["reached"]
-
-
 def test_a_share_within_the_tolerance_is_as_asked() -> None:
     scores = {"b1": 50.0, "m1": 48.0, "m2": 2.0}
     assert "reached" not in remarks(details(scores, 0.52))
