@@ -13,6 +13,7 @@ from support.meeting_case import a_quay, an_attendee, at, eager, held, with_peop
 
 from tertulia.graphs.group_chat import ORDERS
 from tertulia.models.rehearsal import RehearsalModel
+from tertulia.nodes.meeting.address import Address
 from tertulia.nodes.meeting.willingness import moved, reach_of, weighted_sum, why_willing
 from tertulia.runs.driving.conversation import drive
 from tertulia.state.cognition import Bid, Floor, WillingnessParts
@@ -78,13 +79,14 @@ async def test_who_is_asked_by_name_speaks_next_in_at_least_half_of_the_cases() 
     assert seen.others_next < seen.others / 4
 
 
-async def test_even_the_slow_and_quiet_answer_those_who_always_want_to_speak() -> None:
+async def test_even_the_slow_and_quiet_answer_those_who_always_want_to_speak(monkeypatch: pytest.MonkeyPatch) -> None:
     loud = [an_attendee(name, **eager(latency="proactive")) for name in ("Ana", "Bo", "Cy")]
     slow = an_attendee("Jonas", propensity=0.0, latency="cautious", goals=())
     meeting = with_people(*loud, slow, mechanisms=())
     asked = await behaviour_of(meeting, Asker(meeting.names), rounds=15)
     assert asked.asked_next >= asked.asked / 2
-    deaf = await behaviour_of(meeting, Asker(meeting.names), rounds=15, address_pull=0, yield_s=0)
+    monkeypatch.setattr("tertulia.nodes.meeting.willingness.address_of", lambda *_: Address())
+    deaf = await behaviour_of(meeting, Asker(meeting.names), rounds=15)
     assert deaf.asked_next < deaf.asked / 2
 
 
@@ -171,7 +173,7 @@ def test_what_made_somebody_willing_is_what_they_would_not_be_without(
     topic: float, goal: float, emotion: float, personality: float, address: float, need: float
 ) -> None:
     parameters = a_context(start=a_quay(), removal_factor=0).parameters
-    weights, pull = WillingnessWeights(), address * parameters.address_pull
+    weights, pull = WillingnessWeights(), address
 
     def willingness(pull: float, need: float) -> tuple[float, dict[str, float]]:
         parts = {

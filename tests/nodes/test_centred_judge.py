@@ -159,19 +159,9 @@ async def test_a_model_without_a_vocabulary_keeps_the_difference_and_says_so() -
     assert outcome["figure"] == 0.0
 
 
-def test_theta_is_that_of_the_figure() -> None:
-    traits = replace(tiny_language_model().traits, likelihood_threshold=0.15, centred_threshold=0.04)
+def test_theta_is_the_models_unless_it_is_set() -> None:
+    traits = replace(tiny_language_model().traits, likelihood_threshold=0.04)
     weighed = Parameters(judge="likelihood")
     assert traits.resolve(weighed).inconsistency_threshold == 0.04
-    assert traits.resolve(weighed.model_copy(update={"judge_centred": False})).inconsistency_threshold == 0.15
-    only_before = replace(traits, centred_threshold=None)
-    assert only_before.resolve(weighed).inconsistency_threshold == 0.15
     given = weighed.model_copy(update={"inconsistency_threshold": 0.3})
     assert traits.resolve(given).inconsistency_threshold == 0.3
-
-
-async def test_a_figure_that_is_not_centred_asks_for_no_expectation() -> None:
-    context = a_context(tiny_language_model(), **SETTINGS, judge_centred=False, revision="off")  # type: ignore[arg-type]
-    assert (await _judged(context))["judged_by"] == "likelihood by tiny"
-    assert {call.kind for call in context.store.calls("k3f9")} >= {"log_likelihood"}
-    assert not any(call.kind == "token_figures" for call in context.store.calls("k3f9"))
