@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import pytest
-from support.stored import stored_rows
-from support.stored_exchange import a_population, an_album_run, an_exchange, write_exchange
+from support.album_stored import a_population, an_album_run, write_album_run
+from support.stored import a_turn_record, stored_rows
 
+from tertulia.state.album import PictureFile, Population
+from tertulia.state.cognition import Trace, Visit
 from tertulia.state.errors import StorageError
 from tertulia.state.records import Prompt, TurnRecord, Unit
 from tertulia.storage.schema import TABLES
@@ -16,11 +18,30 @@ PNG = b"\x89PNG\r\n\x1a\n\x00 not a text \xff"
 
 @pytest.fixture
 def album(store: SqlStore) -> SqlStore:
-    """A store with an album chat of three exchanges."""
-    store.create_run(an_album_run(), a_population())
-    for turn in (1, 2, 3):
-        write_exchange(store, "k3f9", turn)
+    """A store with an album chat of four exchanges."""
+    write_album_run(store, an_album_run("k3f9"))
+    for turn in (1, 2, 3, 4):
+        store.save_trace("k3f9", turn, Trace(visits=(Visit(node="n", agent="", before={}, update=None),), after={}))
     return store
+
+
+def an_exchange(store: SqlStore, turn: int) -> tuple[TurnRecord, dict[str, TurnRecord]]:
+    """The question of the second exchange, and its parts, as those of another turn."""
+
+    def moved(record: TurnRecord) -> TurnRecord:
+        return record.model_copy(update={"turn": record.turn.model_copy(update={"turn": turn})})
+
+    parts = store.parts("k3f9", 2).items()
+    return moved(store.turn_record("k3f9", 2)), {part: moved(record) for part, record in parts}
+
+
+def with_files(*hashes: str) -> Population:
+    """A population the first of whose pictures have files of these hashes."""
+    population = a_population()
+    files = [PictureFile(hash=hash, width=8, height=8, colours=("red",)) for hash in hashes]
+    pictures = enumerate(population.pictures)
+    given = tuple(picture.model_copy(update={"file": dict(enumerate(files)).get(at)}) for at, picture in pictures)
+    return population.model_copy(update={"pictures": given})
 
 
 def rows(store: SqlStore) -> dict[str, int]:
@@ -32,9 +53,8 @@ def rows(store: SqlStore) -> dict[str, int]:
 
 def test_written_twice_an_exchange_stays_as_it_was(album: SqlStore) -> None:
     before = stored_rows(album)
-    for turn in (1, 2, 3):
-        write_exchange(album, "k3f9", turn)
     question, parts = an_exchange(album, 2)
+    album.save_turn("k3f9", question, parts)
     album.save_turn("k3f9", question, {"plan": parts["answer"]})
     assert stored_rows(album) == before
 
@@ -48,7 +68,7 @@ def test_written_twice_an_exchange_stays_as_it_was(album: SqlStore) -> None:
         "UPDATE parts SET content_id = 999 WHERE turn = 2 AND part = 'answer'",
         "DELETE FROM parts WHERE turn = 2 AND part = 'answer'",
         "DELETE FROM parts WHERE turn = 2",
-        "UPDATE contents SET text = 'The plan of turn 9.' WHERE text = 'The plan of turn 2.'",
+        "UPDATE contents SET text = 'The tub: Black.' WHERE text = 'The tub: White.'",
     ],
 )
 def test_a_damaged_part_is_refused(album: SqlStore, damage: str) -> None:
@@ -89,7 +109,7 @@ def _save_and_fail(store: SqlStore, question: TurnRecord, parts: dict[str, TurnR
 
 
 def test_a_round_is_stored_whole_or_not_at_all_inside_another_transaction_too(album: SqlStore) -> None:
-    question, parts = an_exchange(album, 4)
+    question, parts = an_exchange(album, 5)
     stored = stored_rows(album)
     with pytest.raises(AssertionError):
         _save_and_fail(album, question, parts)
@@ -99,14 +119,14 @@ def test_a_round_is_stored_whole_or_not_at_all_inside_another_transaction_too(al
         with pytest.raises(AssertionError):
             _save_and_fail(album, question, parts)
         album.set_status("k3f9", "interrupted")
-    assert (album.run("k3f9").turns, album.run("k3f9").label, album.run("k3f9").status) == (3, "kept", "interrupted")
+    assert (album.run("k3f9").turns, album.run("k3f9").label, album.run("k3f9").status) == (4, "kept", "interrupted")
 
 
 def test_a_run_is_created_inside_a_transaction(path: Path) -> None:
     with SqlStore.open(path, create=True) as store:
         with store.transaction():
-            start = a_population(store.save_picture(PNG))
-            store.create_run(an_album_run(), start)
+            start = with_files(store.save_picture(PNG))
+            store.create_run(an_album_run("k3f9"), start)
         assert store.start("k3f9") == start
     with SqlStore.open(path) as store:
         assert store.start("k3f9") == start
@@ -152,11 +172,13 @@ def test_a_unit_with_a_picture_comes_back(store: SqlStore) -> None:
 
 def test_pictures_go_with_the_last_run_that_needs_them(store: SqlStore) -> None:
     in_both, in_one, in_prompt, of_nobody = (store.save_picture(bytes([i])) for i in range(4))
-    store.create_run(an_album_run("a"), a_population(in_both, in_one))
-    store.create_run(an_album_run("b"), a_population(in_both))
+    store.create_run(an_album_run("a"), with_files(in_both, in_one))
+    store.create_run(an_album_run("b"), with_files(in_both))
+    unit = Unit(id="picture.image", block="picture", kind="item", text="a heron", picture=in_prompt)
     for run in ("a", "b"):
-        write_exchange(store, run, 1, in_prompt)
-    store.create_run(an_album_run("c", parent=("b", 2)), a_population(in_both))
+        prompt = store.save_prompt(Prompt(units=(unit,), speaker="Ada", layout="l"))
+        store.save_turn(run, a_turn_record(prompt=prompt))
+    store.create_run(an_album_run("c", parent=("b", 2)), with_files(in_both))
 
     def held() -> set[str]:
         return {row["hash"] for row in store.file.rows("SELECT hash FROM pictures")}

@@ -15,6 +15,7 @@ from tertulia.state.cognition import Assessment, Call
 from tertulia.state.errors import ModelError, StorageError
 from tertulia.state.records import Candidate
 from tertulia.storage.driven import DrivenStore
+from tertulia.storage.sqlite.checkpoints import Checkpoints
 from tertulia.storage.sqlite.database import StoreFile
 from tertulia.storage.store import SqlStore
 
@@ -191,3 +192,19 @@ def test_a_turn_reads_and_writes_a_few_times(
     few, many = taken
     assert (many["reads"] - few["reads"]) / 8 <= reads
     assert (many["transactions"] - few["transactions"]) / 8 <= transactions
+
+
+def test_a_turn_reads_one_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, taken = Checkpoints.get_tuple, []
+    for rounds in (2, 6):
+        found: list[Any] = []
+
+        def noted(saver: Checkpoints, config: Any, found: list[Any] = found) -> Any:
+            found.append(config)
+            return read(saver, config)
+
+        monkeypatch.setattr(Checkpoints, "get_tuple", noted)
+        given = ("--set", "ending=off", "--rounds", rounds, "--model", "rehearsal", "--lambda", "0")
+        assert command("run", "tidewell", *given, "--store", tmp_path / f"{rounds}.db").code == 0
+        taken.append(len(found))
+    assert taken[1] - taken[0] == 4

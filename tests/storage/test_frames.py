@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from sqlite_utils.cli import cli as sqlite_utils_cli
+from support.album_stored import an_album_run, write_album_run
 from support.commands import Cli
 from support.group_stored import write_meeting
 from support.merged import copied, execute
 from support.on_use import on_use
 from support.stored import NOW, a_case, a_run, write_turns
-from support.stored_exchange import a_population, an_album_run, write_exchange
 
 from tertulia.metrics.diversity import distinct_n
 from tertulia.state.errors import NotFoundError, StorageError, UsageError
@@ -57,7 +57,7 @@ def documented(view: str) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with a dialogue, a fork of it, a meeting, and an exchange of an album chat."""
+    """A store with a dialogue, a fork of it, a meeting, and an album chat."""
     path = tmp_path_factory.mktemp("made") / "tertulia.db"
     with SqlStore.open(path, create=True) as store:
         store.create_run(a_run(seed=2**70), a_case())
@@ -65,8 +65,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         store.create_run(a_run("f0rk", parent=("k3f9", 3), parameters={"removal_factor": 1, "seed": 3}), a_case())
         write_turns(store, "f0rk", 3, 3)
         write_meeting(store)
-        store.create_run(an_album_run("aaaa"), a_population())
-        write_exchange(store, "aaaa", 1)
+        write_album_run(store, an_album_run("aaaa"))
     return path
 
 
@@ -132,7 +131,7 @@ def test_parameters_have_columns_of_their_own_on_demand(path: Path) -> None:
         ("UPDATE contents SET text = 'A swan.' WHERE text LIKE 'Ana saw heron number 1.%'", frames.units),
         ("UPDATE steps SET record = '{}' WHERE round = 1 AND agent = 'Ada' AND node = 'bid'", frames.agent_rounds),
         ("UPDATE parts SET rollbacks = 9 WHERE turn = 1 AND part = 'plan'", frames.parts),
-        ("UPDATE contents SET text = 'No.' WHERE text = 'The plan of turn 1.'", frames.parts),
+        ("UPDATE contents SET text = 'No.' WHERE text = 'I choose the pot.'", frames.parts),
         ("UPDATE calls SET seconds = 9 WHERE round = 1 AND agent = 'Ada'", frames.calls),
         ("UPDATE lineage SET turns = 9 WHERE run = 'f0rk' AND depth = 1", frames.turns),
     ],
