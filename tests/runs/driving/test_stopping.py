@@ -184,19 +184,6 @@ def test_who_waits_for_an_answer_stops_at_once(tmp_path: Path) -> None:
     assert isinstance(ended[0], StoppedError)
 
 
-def test_a_simulation_stops_in_the_middle_of_a_conversation(cli: Cli, tmp_path: Path) -> None:
-    with driven(tmp_path, "simulate", "tidewell", "--rehearse", "--days", "40") as process:
-        wait_until(lambda: turns_of_newest(tmp_path / "tertulia.db") >= 1)
-        (found,) = cli("stop", "--all", "--json").json["stopped"]
-        _, err = process.communicate(timeout=30)
-    assert (found["kind"], found["state"], process.returncode) == ("simulation", "stopped", 130)
-    assert err.splitlines()[-1] == f"to go on: tertulia simulate --resume {found['name']}"
-    assert err.splitlines()[-2].startswith("stopped by ")
-    with SqlStore.open(tmp_path / "tertulia.db") as store:
-        assert store.simulations.get(found["name"]).status == "interrupted"
-        assert not store.runs(status="running")
-
-
 def test_what_is_not_driven_is_told_apart(cli: Cli, tmp_path: Path) -> None:
     finished = rehearse(cli)
     with SqlStore.open(tmp_path / "tertulia.db") as store:
