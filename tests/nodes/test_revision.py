@@ -196,22 +196,6 @@ async def test_candidates_of_one_reply_are_drawn_in_an_order_of_their_own() -> N
     assert len({tuple(order) for order in orders}) > 1
 
 
-@pytest.mark.parametrize("generation", ["single", "sequential"])
-async def test_in_the_paper_s_words_candidates_and_ratings_are_read(generation: str) -> None:
-    model = Choosing(speech=[f"Line {n}." for n in range(10)], ratings=[9, 2], endings=repeat(True))
-    settings = {"preset": "paper", "judge_runs": 1, "generation": generation, "backups": "on_demand"}
-    context, outcome, _ = await spoken(model, **settings)
-    made = candidates(context)
-    assert [made[n].inconsistency for n in (0, 1)] == [9.0, 2.0]
-    assert (outcome["chosen"], outcome["ended"], len(made)) == (1, True, 10 if generation == "sequential" else 2)
-    judged, asked = asked_by_name(context, "judge"), asked_by_name(context, "generate")[0]
-    assert all(f"going to say '{made[n].text}'. Are there inconsistencies" in judged[n] for n in (0, 1))
-    assert asked.startswith("Context for the task:\n")
-    assert ("Please output TEN candidates" in asked) is (generation == "sequential")
-    units = {unit.id: unit.text for unit in context.store.prompt(outcome["prompt"]).units}
-    assert all(f"{units[id]}\n" in judged[0] for id in outcome["removed"]), "removed units as they stood"
-
-
 async def test_there_are_no_more_backups_than_were_written() -> None:
     settings = {"generation": "sequential", "sequential_candidates": 2}
     _, outcome, steps = await spoken(Choosing(ratings=[9, 9, 9]), **settings)
