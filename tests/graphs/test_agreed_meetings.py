@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from langgraph.runtime import Runtime
-from support.commands import Cli
 from support.scripted import ScriptedModel
 from support.store_checks import differences, faults
 
@@ -212,26 +211,3 @@ def assert_same(sound: SqlStore, simulation: Simulation, path: Path) -> None:
             assert differences((sound, met.run), (stopped, met.run)) == []
         assert everything(stopped) == everything(sound)
         assert faults(stopped) == []
-
-
-def test_merged_and_forked_it_says_the_same(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    with SqlStore.open("a.db") as store, monkeypatch.context() as patched:
-        patched.setattr(SqlStore, "new_run_id", lambda self: "town")
-        store.make_file()
-        simulation = a_begun_town(store)
-        drive(store, simulation, AT_THE_SLIP)
-        diary, held = store.simulations.diary("town"), store.simulations.encounters("town")
-        met = the_agreed(store, simulation)[0]
-    assert cli("merge", "a.db", "--into", "b.db").code == 0
-    with SqlStore.open("b.db") as merged:
-        assert merged.simulations.diary("town") == diary
-        assert merged.simulations.encounters("town") == held
-    said = cli("days", "town", "--store", "b.db").out
-    assert f"(kept in {met.run})" in " ".join(said.split())
-    assert "as agreed" in cli("days", "town", "--encounters", "--store", "b.db").out
-    rows = cli("days", "town", "--json", "--store", "b.db").json["agreements"]
-    assert rows[0]["outcome"] == "kept"
-    fork = cli("fork", met.run, "--at", "1", "--json", "--store", "b.db").json["run"]
-    with SqlStore.open("b.db") as merged:
-        prompts = [merged.turn_record(run, 1).prompt for run in (met.run, fork)]
-    assert prompts[0] == prompts[1]

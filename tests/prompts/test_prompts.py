@@ -9,7 +9,6 @@ from support.dialogue_case import a_memory, a_pier, some_turns
 from tertulia.models.rehearsal import RehearsalTokenizer
 from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt, end_question, reply_object, reply_prefix_of
 from tertulia.prompts.ending import assemble_ending
-from tertulia.prompts.examples import exchanges
 from tertulia.prompts.judge import assemble_judge_prompt
 from tertulia.prompts.render import as_messages, render
 from tertulia.prompts.templates import PromptTemplate, template
@@ -84,54 +83,6 @@ def test_a_single_message_reads_like_this() -> None:
         'Answer with one JSON object of this form: {"Mara": "what Mara says", '
         '"Did the conversation end with Mara\'s utterance?": "true or false"}'
         "<|assistant|>"
-    )
-
-
-def test_chat_turns_read_like_this() -> None:
-    prompt = assembled(material(speaker="Piotr", turns=3, asks_ending=False), "chat_turns")
-    names = {"speaker": "Piotr", "listener": "Mara"}
-
-    def own(entry: str, **more: str) -> str:
-        return template("chat_turns").fill(entry, {**names, "value": '{"Piotr": "…"}', **more})
-
-    def common(entry: str, **more: str) -> str:
-        return template("utterance").fill(entry, {**names, **more})
-
-    system = [
-        own("opening.text"),
-        common("basic_info.lead"),
-        common("basic_info.name", value="Piotr"),
-        common("basic_info.home", value="the lighthouse"),
-        common("memory.lead"),
-        common("memory.item", memory="Piotr thought of the ferry on day 0."),
-        common("memory.item", memory="Piotr thought of the harbour on day 1."),
-        common("previous_dialogues.lead"),
-        common(
-            "previous_dialogues.item",
-            date="Monday, 04 May, 18:05",
-            lines="Piotr: The lamp is broken.\nMara: I have a spare.",
-        ),
-        common("previous_dialogues.tail"),
-        common("environment.place", place="the pier"),
-        own(
-            "environment.both_active",
-            first="Mara",
-            second="Piotr",
-            activity="mending a net",
-            listener_activity="reading",
-        ),
-        own("task.text"),
-        own("special_rules.text"),
-        own("output_instruction.text"),
-    ]
-    assert shown(prompt) == (
-        f"<|system|>{chr(10).join(system)}"
-        f"<|user|>{exchanges()[0][0]}"
-        f"<|assistant|>{json.dumps({'Piotr': exchanges()[0][1]}, ensure_ascii=False)}"
-        "<|user|>Line 1."
-        '<|assistant|>{"Piotr": "Line 2."}'
-        "<|user|>Line 3."
-        '<|assistant|>{"Piotr": "'
     )
 
 
@@ -234,6 +185,15 @@ def test_the_environment_says_only_what_is_known() -> None:
         "Where they are: the pier.",
         "How they met: Mara came across Piotr and speaks first.",
     ]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_both_are_told_the_same_of_who_speaks_first(layout: Layout) -> None:
+    mara = assembled(material(speaker="Mara"), layout)
+    piotr = assembled(material(speaker="Piotr"), layout)
+    assert texts(mara, "environment") == texts(piotr, "environment")
+    told = "Mara speaks first." if layout == "single_message" else "Piotr came along (reading)."
+    assert texts(mara, "environment")[-1].endswith(told)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

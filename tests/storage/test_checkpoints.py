@@ -162,28 +162,6 @@ async def test_a_crafted_checkpoint_is_refused_and_executes_nothing(tmp_path: Pa
 # --- the file -------------------------------------------------------------------------------------------------------
 
 
-async def test_a_full_disk_is_told_and_the_run_goes_on_later(tmp_path: Path) -> None:
-    path = tmp_path / "tertulia.db"
-    async with open_checkpoints(path) as checkpointer:
-        graph = counting_graph(checkpointer, turns=400, interrupt_after=["speak"])
-        await graph.ainvoke({"turn": 0}, thread("k3f9"), durability="exit")
-        pages = checkpointer.conn.execute("PRAGMA page_count").fetchone()[0]
-        checkpointer.conn.execute(f"PRAGMA max_page_count = {pages + 3}").fetchone()
-        with pytest.raises(StorageError, match=r"the disk is full, .*tertulia.db"):
-            await drive(graph, 400)
-        checkpointer.conn.execute("PRAGMA max_page_count = 100000").fetchone()
-        reached = (await graph.aget_state(thread("k3f9"))).values["turn"]
-        assert 1 <= reached < 399
-        await drive(graph, 1)
-        state = await graph.aget_state(thread("k3f9"))
-        assert state.values["said"] == [f"line {turn}" for turn in range(1, reached + 2)]
-
-
-async def drive(graph: Any, turns: int) -> None:
-    for _ in range(turns):
-        await graph.ainvoke(None, thread("k3f9"), durability="exit")
-
-
 async def test_writes_of_a_task_are_stored_whole_or_not_at_all(tmp_path: Path) -> None:
     async with open_checkpoints(tmp_path / "tertulia.db") as checkpointer:
         await counting_graph(checkpointer, turns=1).ainvoke({"turn": 0}, thread("k3f9"))

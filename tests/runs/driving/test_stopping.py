@@ -20,7 +20,6 @@ from tertulia.runs.driving.events import Event, TurnFinished, ignore
 from tertulia.runs.driving.stopping import stop, stop_all
 from tertulia.runs.planning.starting import begin, plan_run, reopen
 from tertulia.state.errors import StoppedError
-from tertulia.state.seat import Answer, Invitation
 from tertulia.storage.store import SqlStore
 from tertulia.storage.watching import Watch
 from tertulia.views.reading.comparing import compare
@@ -150,38 +149,6 @@ def test_a_request_of_before_does_not_stop_who_goes_on(tmp_path: Path) -> None:
     with SqlStore.open(path) as store:
         assert stop(store, [found.name], "a test")[0].state == "stale"
         assert resumed_like_one_that_never_stopped(store, found.name)
-
-
-def test_who_waits_for_an_answer_stops_at_once(tmp_path: Path) -> None:
-    asked = threading.Event()
-    ended: list[Any] = []
-
-    async def ask(invitation: Invitation) -> Answer | None:
-        import asyncio
-
-        asked.set()
-        await asyncio.sleep(120)
-        return None
-
-    def drive() -> None:
-        with SqlStore.open(tmp_path / "tertulia.db", create=True) as store:
-            plan = plan_run("tidewell", {"max_turns": 4}, model="rehearsal", seat="Leila Haddad")
-            try:
-                drive_run(store, begin(store, plan, ModelAccess()), ignore, ask)
-            except BaseException as error:
-                ended.append(error)
-
-    thread = threading.Thread(target=drive)
-    thread.start()
-    assert asked.wait(60)
-    began = time.monotonic()
-    with SqlStore.open(tmp_path / "tertulia.db") as store:
-        (found,) = stop(store, ["@last"], "a test")
-    assert found.state == "stopped"
-    assert "Leila Haddad has a seat in it" in found.text
-    assert time.monotonic() - began < 5
-    thread.join(20)
-    assert isinstance(ended[0], StoppedError)
 
 
 def test_what_is_not_driven_is_told_apart(cli: Cli, tmp_path: Path) -> None:

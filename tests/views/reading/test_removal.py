@@ -1,6 +1,5 @@
 """What λ could not do, and lengths of blocks that are not there, are told and do not stop a run."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -88,21 +87,6 @@ def test_items_and_units_have_their_own_numbers() -> None:
     first, *_ = removal_in_words(details({"b1": 4.0, "m1": 3.0, "m2": 3.0}, 0.4))
     assert first.startswith("✗ 1 of 3 removable items were removed at λ = 0.4: 40.0% of their attention")
     assert first.endswith(", and 1 text of blocks that lost all items")
-
-
-def test_show_its_json_and_the_views_agree_on_what_was_removed(cli: Cli, tmp_path: Any) -> None:
-    run = str(cli("run", "tidewell", "--rehearse", "--rounds", "2", "--lambda", "1", "--json").json["run"])
-    shown = cli("show", run, "--turn", "1", "--json").json
-    removed = [unit for unit in shown["units"] if unit["removed"]]
-    items = sum(unit["kind"] == "item" for unit in removed)
-    assert (shown["removed_items"], shown["removed_units"]) == (items, len(removed))
-    assert items < len(removed)
-    words = cli("show", run, "--turn", "1").out
-    assert f"✗ {items} of {items} removable items were removed" in words
-    assert re.search(rf"and {len(removed) - items} texts\s+of blocks that lost all items", words)
-    with SqlStore.open(str(tmp_path / "tertulia.db")) as store:
-        (row,) = store.file.rows("SELECT removed_units FROM each_turn WHERE turn = 1")
-    assert row["removed_units"] == shown["removed_units"]
 
 
 def test_a_length_of_about_so_much_passes_over_a_block_that_is_not_there(cli: Cli) -> None:
