@@ -18,6 +18,7 @@ from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.driving.driver import drive_run
 from tertulia.runs.driving.events import Event, TurnFinished, ignore
 from tertulia.runs.driving.stopping import stop, stop_all
+from tertulia.runs.planning.request import RunRequest
 from tertulia.runs.planning.starting import begin, plan_run, reopen
 from tertulia.state.errors import StoppedError
 from tertulia.storage.store import SqlStore
@@ -57,7 +58,7 @@ def turns_of_newest(address: Any) -> int:
 def resumed_like_one_that_never_stopped(store: SqlStore, run: str) -> bool:
     """Go on with a stopped run, and compare it with one that nobody stops."""
     drive_run(store, reopen(store, store.run(run), ModelAccess()), ignore)
-    plan = plan_run("tidewell", SETTINGS, model="rehearsal")
+    plan = plan_run("tidewell", RunRequest(SETTINGS, model="rehearsal"))
     context = begin(store, plan, ModelAccess())
     drive_run(store, context, ignore)
     return compare(store, context.run, run).is_same
@@ -96,7 +97,7 @@ def driven_here(path: Path, at: int, then: Callable[[SqlStore], None], **plan: A
 
     def drive() -> None:
         with SqlStore.open(path, create=True) as store:
-            context = begin(store, plan_run("tidewell", SETTINGS, model="rehearsal", **plan), ModelAccess())
+            context = begin(store, plan_run("tidewell", RunRequest(SETTINGS, model="rehearsal", **plan)), ModelAccess())
             ended.append(context.run)
             try:
                 drive_run(store, context, emit)
