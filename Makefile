@@ -131,7 +131,7 @@ readers: .readers/.installed
 	touch $@
 
 fuzz: setup
-	$(BIN)/pytest --hypothesis-profile=full tests/models/test_fuzz_replies.py tests/worlds/test_fuzz_scenarios.py tests/storage/test_damaged_store.py
+	$(BIN)/pytest --hypothesis-profile=full tests/models/test_fuzz_replies.py tests/worlds/test_fuzz_scenarios.py
 
 lint: style types
 

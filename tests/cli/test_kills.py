@@ -118,8 +118,8 @@ def test_what_a_power_cut_leaves() -> None:
 
 @pytest.mark.usefixtures("zygote")
 def test_damaged_stores(tmp_path: Path) -> None:
-    tally = damaged_stores(1, "rows deleted", seed=1, folder=tmp_path / "stores", asked=6)
-    assert (tally.tried, tally.passed, tally.problems) == (1, 1, [])
+    tally = damaged_stores(5, "bits flipped", seed=1, folder=tmp_path / "stores", asked=6)
+    assert (tally.tried, tally.passed, tally.problems) == (5, 5, [])
     asked = [question for question, _ in json.loads((tmp_path / "stores" / "answers.json").read_text())]
     commands = {" ".join(question[: 2 if question[0] == "lab" else 1]) for question in asked}
     assert commands >= READS - NOT_ASKED | {"runs", "gc", "inventory", "behaviour", "merged", "document"}

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 from langgraph.runtime import Runtime
-from support.commands import Cli
 from support.scripted import ScriptedModel
 from support.store_checks import differences, faults
 
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.nodes.town.agree import agree
-from tertulia.nodes.town.draw_encounters import encounters_of, habit_at
+from tertulia.nodes.town.draw_encounters import habit_at
 from tertulia.runs.access.engines import Engines, ModelAccess
 from tertulia.runs.driving.towns import drive_simulation
 from tertulia.runs.planning.request import RunRequest
@@ -41,7 +40,6 @@ AT_THE_SLIP = {
     "place": "the slip",
 }
 AT_NIGHT = {**AT_THE_SLIP, "hour": 3}
-NOTHING = {**AT_THE_SLIP, "agreed": "none"}
 NO_PLACE = {**AT_THE_SLIP, "what": "One brings the paper over.", "hour": 10, "place": ""}
 
 
@@ -111,23 +109,6 @@ def test_two_who_agree_meet_then_and_there_and_know_it() -> None:
     assert isinstance(case, Case)
     assert case.appointment == entry.appointment
     assert faults(store) == []
-
-
-@pytest.mark.full
-def test_who_is_drawn_is_the_same_beside_what_is_agreed_on() -> None:
-    store, simulation = lived(AT_THE_SLIP)
-    found = store.simulations.encounters(simulation.simulation)
-    town = store.simulations.town(simulation.simulation)
-    seed = simulation.parameters["case_seed"]
-    assert isinstance(seed, int | str)
-    drawn = [met for met in found if met.appointment is None]
-    assert len(drawn) == 4
-    assert len(found) > 4
-    silent, other = lived(NOTHING)
-    quiet = silent.simulations.encounters(other.simulation)
-    assert [met.pair for met in drawn] == [met.pair for met in quiet]
-    assert [met.number for met in found if met.day == 2] == [*range(1, 1 + sum(met.day == 2 for met in found))]
-    assert encounters_of(town, 1, 1, 2)
 
 
 def test_who_sleeps_or_has_agreed_before_can_not_come_and_it_is_said() -> None:
@@ -230,26 +211,3 @@ def assert_same(sound: SqlStore, simulation: Simulation, path: Path) -> None:
             assert differences((sound, met.run), (stopped, met.run)) == []
         assert everything(stopped) == everything(sound)
         assert faults(stopped) == []
-
-
-def test_merged_and_forked_it_says_the_same(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    with SqlStore.open("a.db") as store, monkeypatch.context() as patched:
-        patched.setattr(SqlStore, "new_run_id", lambda self: "town")
-        store.make_file()
-        simulation = a_begun_town(store)
-        drive(store, simulation, AT_THE_SLIP)
-        diary, held = store.simulations.diary("town"), store.simulations.encounters("town")
-        met = the_agreed(store, simulation)[0]
-    assert cli("merge", "a.db", "--into", "b.db").code == 0
-    with SqlStore.open("b.db") as merged:
-        assert merged.simulations.diary("town") == diary
-        assert merged.simulations.encounters("town") == held
-    said = cli("days", "town", "--store", "b.db").out
-    assert f"(kept in {met.run})" in " ".join(said.split())
-    assert "as agreed" in cli("days", "town", "--encounters", "--store", "b.db").out
-    rows = cli("days", "town", "--json", "--store", "b.db").json["agreements"]
-    assert rows[0]["outcome"] == "kept"
-    fork = cli("fork", met.run, "--at", "1", "--json", "--store", "b.db").json["run"]
-    with SqlStore.open("b.db") as merged:
-        prompts = [merged.turn_record(run, 1).prompt for run in (met.run, fork)]
-    assert prompts[0] == prompts[1]

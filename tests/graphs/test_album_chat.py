@@ -1,6 +1,5 @@
 """An album chat from its first round to its last, as it is stored; forked from any exchange, stopped at any call."""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from tertulia.runs.access.engines import Engines, ModelAccess
 from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.driving.driver import drive_run
 from tertulia.runs.planning.additions import NOTHING_ADDED
-from tertulia.runs.planning.forking import StartChanges, plan_fork
+from tertulia.runs.planning.forking import plan_fork
 from tertulia.runs.planning.request import RunRequest
 from tertulia.runs.planning.starting import RunPlan, begin, begin_with, plan_run, reopen
 from tertulia.state.album import PARTS, Exchange, Pairs, Population
@@ -68,18 +67,6 @@ def test_an_odd_number_meets_in_pairs_and_somebody_rests(store: SqlStore) -> Non
         assert parts["answer"].turn.speaker == exchange.answerer
 
 
-def test_all_of_a_round_begin_at_once_and_the_next_when_the_longest_is_over(store: SqlStore) -> None:
-    run = held(store, a_plan(a_population(4), rounds=3))
-    starts = [[turn.sim_time_s for turn in store.turns(run.run) if turn.round == round] for round in (1, 2, 3)]
-    assert all(len(set(times)) == 1 for times in starts)
-    words = [
-        sum(len(text.split()) for text in (turn.text, store.part_turns(run.run)[turn.turn, "answer"].text))
-        for turn in store.turns(run.run, 1, 2)
-    ]
-    assert [starts[0][0], starts[1][0]] == [0.0, pytest.approx(max(words) / 150 * 60)]
-    assert starts[2][0] > starts[1][0]
-
-
 @pytest.mark.parametrize("passes", [True, False])
 def test_pictures_travel_where_they_are_to_and_everything_shown_follows_from_the_exchanges(
     store: SqlStore, passes: bool
@@ -125,13 +112,6 @@ def test_lambda_the_judge_and_rollback_act_on_all_three_calls(store: SqlStore) -
     assert all(rolled_back[part] for part in PARTS.values())
 
 
-def test_no_two_calls_of_a_turn_draw_alike(store: SqlStore) -> None:
-    run = held(store, a_plan(a_population(4), rounds=2, redraws=0))
-    keys = [(call.round, call.agent, call.node, call.attempt) for call in store.calls(run.run)]
-    assert len(set(keys)) == len(keys) == 3 * run.turns
-    assert {node for _, _, node, _ in keys} == {"generate", "generate_plan", "generate_answer"}
-
-
 # --- forks ----------------------------------------------------------------------------------------------------------
 
 
@@ -170,15 +150,6 @@ def test_a_fork_takes_more_rounds_but_no_other_villagers_and_no_words(store: Sql
             plan_fork(store, parent, 2, RunRequest({name: 3}))
     with pytest.raises(UsageError, match=r"is an album chat, whose forks take no say"):
         plan_fork(store, parent, 2, say="What a picture!")
-
-
-def test_a_fork_may_change_what_somebody_is_like(store: SqlStore) -> None:
-    parent = held(store, a_plan(a_population(4), rounds=2))
-    fork = held(store, plan_fork(store, parent, 3, changes=StartChanges(person=[("Ana 1.Hobby", "chess")])))
-    for run, hobby in ((parent, "kites"), (fork, "chess")):
-        texts = [store.prompt(call.prompt) for call in store.calls(run.run) if call.agent == "Ana 1" and call.round > 2]
-        assert all(f"Hobby: {hobby}" in {unit.text for unit in prompt.units} for prompt in texts)
-        assert texts
 
 
 # --- stopped at any call --------------------------------------------------------------------------------------------
@@ -234,6 +205,7 @@ def test_calls_meet_in_batches_and_a_run_that_failed_at_any_of_them_goes_on_as_i
         ({"preset": "paper"}, "preset=paper: the paper has dialogues of two, and villagers is an album chat"),
         ({"human_needs": "true"}, "it has no human_needs"),
         ({"ending": "reply"}, "it has no ending"),
+        ({"pruning": "first"}, "pruning=first"),
         ({"agents": "1"}, "agents=1: an album chat needs two or more"),
         ({"setting": "medium"}, "setting=medium"),
         ({"nodes.perceive": "perceive"}, "an album chat has no place 'perceive'"),
@@ -258,14 +230,3 @@ def test_what_only_an_album_chat_has_is_refused_elsewhere(scenario: str) -> None
 def test_a_seat_is_refused() -> None:
     with pytest.raises(SettingError, match="it has no seat"):
         plan_run("villagers", RunRequest(model=REHEARSAL, seat="Noor Rahmani"))
-
-
-def test_a_stand_in_is_shown_captions_and_a_text_model_is_not_asked_to_see(store: SqlStore) -> None:
-    run = held(store, plan_run("villagers", RunRequest({"agents": 4, "max_turns": 1}, model=REHEARSAL)))
-    exchange = store.steps(run.run, "exchange", Exchange)[1, ""]
-    assert exchange.sight == "captioned, not seen"
-    units = store.prompt(store.turn_record(run.run, 1).prompt or "").units
-    assert not any(unit.picture for unit in units)
-    shown = [unit.id for unit in units if unit.block == "picture" and unit.kind == "item"]
-    assert shown == ["picture.caption", "picture.size", "picture.colours"]
-    assert json.loads(json.dumps(run.parameters))["setting"] == "low"

@@ -2,7 +2,6 @@
 
 import asyncio
 from dataclasses import replace
-from itertools import repeat
 from typing import Any
 
 import pytest
@@ -10,9 +9,8 @@ from support.meeting_case import a_quay, an_attendee, eager, held, with_people
 from support.scripted import ScriptedModel
 
 from tertulia.nodes.mechanisms import registry
-from tertulia.nodes.mechanisms.mechanism import Mechanism
 from tertulia.nodes.meeting.view import View
-from tertulia.state.cognition import Assessment, Finding, InformationNeed
+from tertulia.state.cognition import Assessment, Finding
 from tertulia.state.language_model import GenerationRequest
 from tertulia.state.records import Persona, Reply
 
@@ -55,39 +53,6 @@ async def test_an_agent_goes_on_without_a_mechanism_that_fails(
             assert finding is not None
             assert problem in (finding.problem or "")
             assert context.store.step("k3f9", round, name, "assess", Assessment) is not None
-
-
-class Slow(ScriptedModel):
-    """A model that takes its time."""
-
-    async def generate_batch(self, requests: Any) -> list[list[Reply]]:
-        await asyncio.sleep(0.1)
-        return await super().generate_batch(requests)
-
-
-async def test_waiting_for_the_model_is_not_held_against_a_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tertulia.nodes.meeting.run_mechanisms.TIMEOUT_S", 0.05)
-    context, _ = await held(model=Slow(endings=repeat(True)), max_turns=1)
-    findings = [context.store.step("k3f9", 1, name, "memory_retrieval", Finding) for name in context.meeting.names]
-    assert [finding.problem for finding in findings if finding] == [None] * 4
-
-
-async def test_mechanisms_of_the_scenario_are_the_only_ones() -> None:
-    context, _ = await held(a_quay(mechanisms=("time_analysis",)), max_turns=2)
-    need = context.store.step("k3f9", 1, "Ana", "choose_mechanisms", InformationNeed)
-    assert need is not None
-    assert list(need.mechanisms) == ["time_analysis"]
-
-
-async def test_a_meeting_without_mechanisms_is_held() -> None:
-    context, turns = await held(a_quay(mechanisms=()), max_turns=2)
-    assert len(turns) == 2
-    assert not [call for call in context.store.calls("k3f9") if call.node == "choose_mechanisms"]
-
-
-def test_a_mechanism_is_whole_or_refused() -> None:
-    with pytest.raises(TypeError):
-        Mechanism(name="x", title="X", description="d")  # type: ignore[call-arg]
 
 
 # --- replies of every kind ------------------------------------------------------------------------------------------

@@ -142,17 +142,6 @@ async def test_a_dialogue_stops_when_somebody_ends_it(last: int) -> None:
     assert model.asked("probabilities") == []
 
 
-async def test_a_dialogue_stops_when_it_is_likelier_that_they_part() -> None:
-    model = ScriptedModel(parting=[0.2, 0.9])  # of the second line and the third: nobody parts with the first
-    assert len(await outcome(model, ending="continuation", ending_threshold=0.5, judge="off")) == 3
-
-
-async def test_a_dialogue_stops_when_its_minutes_are_over() -> None:
-    words = " ".join(["word"] * 50) + "."  # twenty seconds
-    assert len(await outcome(going_on(speech=repeat(words)), removal_factor=0, max_minutes=1)) == 3
-    assert len(await outcome(going_on(speech=repeat(words)), removal_factor=0, max_minutes=1.01)) == 4
-
-
 # --- what is stored -------------------------------------------------------------------------------------------------
 
 
@@ -233,17 +222,6 @@ async def test_a_run_goes_on_from_any_call_in_which_the_model_fails(
         assert {turn for _, turn in steps} == set(range(whole + 1, 5))
 
 
-async def test_a_run_goes_on_after_several_failures(tmp_path: Path, uninterrupted: Conversation) -> None:
-    path, transcript = tmp_path / "tertulia.db", []
-    for _ in range(100):
-        try:
-            transcript, _ = await driven_anew(path, model=going_on(fails_at=2))
-            break
-        except ModelError:
-            continue
-    assert transcript == uninterrupted
-
-
 class CopiedStore(SqlStore):
     """Calls back when something was written, so that a test can see what a kill at that moment would leave."""
 
@@ -308,12 +286,6 @@ async def test_driving_a_finished_run_does_nothing(tmp_path: Path) -> None:
     assert await driven_anew(path, model=model) == (transcript, [])
     assert model.calls == []
     assert path.read_bytes() == before
-
-
-async def test_without_checkpoints_the_conversation_is_the_same(uninterrupted: Conversation) -> None:
-    context = a_context(going_on(), **SETTINGS)
-    await build_dialogue_graph().ainvoke(BEGINNING, context=context)
-    assert conversation(context.store) == uninterrupted
 
 
 async def test_runs_in_one_store_do_not_meet(tmp_path: Path, uninterrupted: Conversation) -> None:

@@ -15,11 +15,11 @@ from support.scripted import ScriptedModel
 from tertulia.graphs.group_chat import ORDERS
 from tertulia.runs.access.suited import suited_to
 from tertulia.runs.driving.conversation import drive
-from tertulia.state.cognition import Assessment, Bid, Character, Floor, Perception
+from tertulia.state.cognition import Assessment, Bid, Character, Floor
 from tertulia.state.context import Context
 from tertulia.state.language_model import RenderedPrompt
-from tertulia.state.meeting import BIG_FIVE, WillingnessWeights
-from tertulia.state.records import Turn, Utterance
+from tertulia.state.meeting import BIG_FIVE
+from tertulia.state.records import Turn
 from tertulia.storage.sqlite.checkpoints import open_checkpoints
 
 # --- rounds ---------------------------------------------------------------------------------------------------------
@@ -83,21 +83,6 @@ async def test_who_was_willing_and_not_heard_is_faster_next_time() -> None:
     assert factors == {0.7, 1.0}
 
 
-def test_a_silence_is_perceived_like_a_message(meeting: tuple[Context, list[Turn]]) -> None:
-    context, turns = meeting
-    perceived = context.store.steps("k3f9", "perceive", Perception)
-    silent = next(turn.turn for turn in turns[:-1] if turn.speaker is None)
-    assert all(perceived[silent + 1, name].turn == silent for name in context.meeting.names)
-
-
-async def test_the_opening_is_perceived_by_all() -> None:
-    for opening in (a_quay().opening, None, Utterance(speaker="A loudspeaker", text="Hello.")):
-        meeting = a_quay(opening=opening, mechanisms=())
-        context, _ = await held(meeting, max_turns=1)
-        perceived = context.store.steps("k3f9", "perceive", Perception)
-        assert all(perceived[1, name].noticed and perceived[1, name].turn == 0 for name in meeting.names)
-
-
 # --- who comes and goes ---------------------------------------------------------------------------------------------
 
 
@@ -158,16 +143,6 @@ async def test_where_all_are_silent_the_clock_ends_it() -> None:
     assert [(turn.speaker, turn.sim_time_s) for turn in turns] == [(None, 10.0 * round) for round in range(12)]
 
 
-async def test_one_who_never_wants_to_speak_is_there_and_silent() -> None:
-    mute = WillingnessWeights(topic=0, goal=1, emotion=0, personality=0)
-    meeting = with_people(
-        an_attendee("Ana", **eager()), an_attendee("Bo", **eager()), an_attendee("Cy", weights=mute), mechanisms=()
-    )
-    context, turns = await held(meeting, max_turns=8)
-    assert {turn.speaker for turn in turns} == {"Ana", "Bo"}
-    assert len([1 for _, agent in context.store.steps("k3f9", "assess", Assessment) if agent == "Cy"]) == 8
-
-
 # --- orders ---------------------------------------------------------------------------------------------------------
 
 
@@ -218,19 +193,6 @@ async def test_the_first_one_and_who_follows_somebody_that_has_left_is_drawn() -
     floor = context.store.step("k3f9", 1, "", "floor", Floor)
     assert floor is not None
     assert floor.reason == "nobody there to name the next: drawn"
-
-
-async def test_orders_share_cast_seed_and_first_thoughts() -> None:
-    """The first round's cognition is the same under every order: only who speaks differs."""
-    first = []
-    for order in ORDERS:
-        context, _ = await held(a_quay(mechanisms=()), order=order, max_turns=1)
-        assessed = context.store.steps("k3f9", "assess", Assessment)
-        bids = context.store.steps("k3f9", "bid", Bid)
-        drawn = {agent: bid.latency_s for (_, agent), bid in bids.items() if bid.latency_s is not None}
-        first.append((assessed, {agent: bid.similarity for agent, bid in bids.items()}))
-        assert drawn or order == "self_driven"
-    assert all(held == first[0] for held in first)
 
 
 # --- before the meeting ---------------------------------------------------------------------------------------------

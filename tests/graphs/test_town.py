@@ -25,7 +25,6 @@ from tertulia.nodes.town.reflect import insights
 from tertulia.nodes.town.remember import memories_of_conversation
 from tertulia.prompts.cut import item_of
 from tertulia.state.context import Context
-from tertulia.state.errors import NotFoundError, ScenarioError
 from tertulia.state.records import Case, Prompt, Remembered, TurnRecord
 from tertulia.state.town import Encounter, Simulation, Town
 from tertulia.storage.store import SqlStore
@@ -73,26 +72,10 @@ def test_the_same_seed_draws_the_same_encounters() -> None:
         )
 
 
-def test_a_day_holds_as_many_encounters_as_are_asked_for() -> None:
-    town = open_town("tidewell", from_log=False).town
-    encounters = encounters_of(town, 1, 1, 390)
-    assert len({encounter.time for encounter in encounters}) == 390
-
-
 def test_nobody_meets_in_their_sleep(run: RunBuilder) -> None:
     town, _ = the_town(run)
     met = {name for day in range(1, 30) for encounter in encounters_of(town, day, 1, 4) for name in encounter.pair}
     assert met == {"Ann", "Bea"}
-
-
-def test_what_people_do_and_where_is_what_the_log_shows_at_that_hour(run: RunBuilder) -> None:
-    town, _ = the_town(run)
-    for encounter in encounters_of(town, 1, 1, 20):
-        activity, room = ("reading the paper", "kitchen") if encounter.time.hour < 15 else ("napping", "bedroom")
-        host, visitor = encounter.pair
-        coming = f"coming over from {room} at {visitor}'s house to see {host}"
-        assert encounter.activities == (activity, coming)
-        assert encounter.place == f"{room} at {host}'s house"
 
 
 @pytest.mark.parametrize("name", [*TOWNS, "the real log"])
@@ -148,26 +131,6 @@ def test_days_of_the_log_begin_with_what_is_from_before_its_first_dialogue(run: 
     assert town.past == ()
 
 
-def test_a_town_needs_two(run: RunBuilder) -> None:
-    with pytest.raises(NotFoundError, match=r"unknown town 'tidewel' \(did you mean 'tidewell'"):
-        open_town("tidewel", from_log=False)
-    with pytest.raises(NotFoundError, match="there is no such folder"):
-        open_town("ga:/nowhere", from_log=False)
-    with pytest.raises(ScenarioError, match="holds no dialogue"):
-        open_town(f"ga:{RunBuilder(run.folder).person('Ann').write()}", from_log=False)
-
-
-def test_a_real_log_is_a_town() -> None:
-    opened = open_town(f"ga:{real_run()}", from_log=True)
-    (day,) = opened.town.logged
-    assert len(day) == 8
-    first = day[0].time
-    assert all(memory.created < first for memories in opened.memories.values() for memory in memories)
-    drawn = open_town(f"ga:{real_run()}", from_log=False)
-    said = [activity or "" for encounter in encounters_of(drawn.town, 1, 1, 30) for activity in encounter.activities]
-    assert not any("conversing about" in activity or activity.startswith("sleeping") for activity in said)
-
-
 # --- what stays of a conversation -----------------------------------------------------------------------------------
 
 
@@ -209,13 +172,6 @@ async def test_what_was_said_is_what_is_summed_up() -> None:
     assert said == ["Mara: Line 1.", "Piotr: Line 2.", "Mara: Line 3.", "Piotr: Line 4."]
     assert "what Piotr and Mara talked about" in "".join(unit.text for unit in summarise.units)
     assert [unit.text[:3] for unit in rate.units if unit.kind == "item"] == ["1. ", "2. ", "3. "]
-
-
-async def test_nothing_is_kept_that_says_nothing_or_is_not_known() -> None:
-    model = ScriptedModel(comments=["", "Rain."], ratings=[4])
-    encounter = an_encounter(activities=("mending a net", None), place=None)
-    memories = await memories_of_conversation(a_talk(model), encounter, "Mara", round=5)
-    assert [(memory.id, memory.text) for memory in memories] == [("day_2_1_thought", "Rain.")]
 
 
 # --- reflection -----------------------------------------------------------------------------------------------------
@@ -337,21 +293,6 @@ def test_a_fork_remembers_what_its_parent_did_then(cli: Cli, store: SqlStore) ->
     simulation = copied(store)
     fork = cli("fork", f"{simulation}-1-2", "--at", "1", "--json").json["run"]
     assert cli("diff", f"{simulation}-1-2", fork, "--exit-code").code == 0
-
-
-def test_a_fork_forgets_and_remembers(cli: Cli, store: SqlStore) -> None:
-    parent = f"{copied(store)}-2-1"
-    with SqlStore.open("tertulia.db") as opened:
-        first = prompts(opened, parent)[0]
-    forgotten = next(unit for unit in first.units if unit.id.startswith("memory.") and unit.kind == "item")
-    name, new = first.speaker, "The lighthouse fell into the sea."
-    changes = ("--forget", f"{name}={forgotten.id.removeprefix('memory.')}", "--remember", f"{name}={new}")
-    fork = cli("fork", parent, "--at", "1", *changes, "--set", "retrieval_importance=0", "--json").json["run"]
-    with SqlStore.open("tertulia.db") as opened:
-        texts = [unit.text for prompt in prompts(opened, fork) if prompt.speaker == name for unit in prompt.units]
-    assert any(new in text for text in texts)
-    assert forgotten.text not in texts
-    cli("fork", parent, "--at", "1", "--forget", f"{name}=node_99999").complains(3, "has no memory 'node_99999'")
 
 
 # --- killed ---------------------------------------------------------------------------------------------------------

@@ -5,17 +5,14 @@ from typing import Any, cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.album_case import a_population
 
 from tertulia.models.rehearsal import RehearsalEmbedder
-from tertulia.nodes.album.belongings import belongings_after, belongings_at, first_belongings
+from tertulia.nodes.album.belongings import belongings_after
 from tertulia.nodes.album.draw_pairs import paired
 from tertulia.nodes.album.find_picture import most_similar, named_picture
-from tertulia.prompts.album import CallMaterial, PastExchange, assemble_call
-from tertulia.prompts.examples import album_exchanges
-from tertulia.state.album import Exchange, Picture
+from tertulia.state.album import Picture
 from tertulia.state.graph_state import Belongings
-from tertulia.state.parameters import ALBUM_CHAT, Layout, Parameters, Setting
+from tertulia.state.parameters import ALBUM_CHAT, Parameters
 from tertulia.state.randomness import keyed_generator
 
 PARAMETERS = Parameters().with_settings(ALBUM_CHAT)
@@ -33,13 +30,6 @@ def test_all_meet_once_a_round_and_of_an_odd_number_one_rests(people: int, round
     assert sorted([*(name for pair in pairs.pairs for name in pair), *resting]) == sorted(names)
     assert (pairs.resting is None) == (people % 2 == 0)
     assert pairs == paired(names, keyed_generator(7, round=round, node="pairs"))
-
-
-def test_who_meets_whom_changes_from_round_to_round() -> None:
-    names = [f"P{number}" for number in range(20)]
-    drawn = {paired(names, keyed_generator(7, round=round, node="pairs")).pairs for round in range(1, 20)}
-    assert len(drawn) == 19
-    assert len({pair[0][0] for pair in drawn}) > 5
 
 
 @pytest.mark.parametrize(
@@ -85,81 +75,3 @@ def test_queues_keep_the_latest_and_no_picture_twice(data: st.DataObject) -> Non
         assert len(set(belongings["album"])) == len(belongings["album"]) <= 3
     last = list(range(1, len(turns) + 1))[-parameters.history_records :] if parameters.history_records else []
     assert belongings["history"] == last
-
-
-def test_what_everybody_has_follows_from_the_exchanges() -> None:
-    population = a_population(3, pictures=2)
-    parameters = PARAMETERS.with_settings({"album_pictures": 2})
-    met = Exchange(
-        asker="Ana 1", answerer="Ana 2", picture="p1_0", found="named", sight="captioned, not seen", passed=True
-    )
-    everybody = belongings_at(population, [(5, met)], parameters)
-    assert everybody["Ana 1"] == {"history": [5], "album": ["p1_0", "p1_1"]}
-    assert everybody["Ana 2"] == {"history": [5], "album": ["p2_1", "p1_0"]}
-    assert everybody["Ana 3"] == first_belongings(population, parameters)["Ana 3"]
-
-
-# --- prompts --------------------------------------------------------------------------------------------------------
-
-
-def a_call(call: str, setting: Setting = "low", layout: Layout = "single_message") -> list[tuple[str, str]]:
-    population = a_population(2, pictures=2)
-    speaker = population.villagers[1 if call == "answer" else 0]
-    past = PastExchange("Ana 2", "Ana 1", population.pictures[0], "What is it?", "A kite.")
-    material = CallMaterial(
-        call=call,
-        setting=setting,
-        speaker=speaker,
-        asker="Ana 1",
-        answerer="Ana 2",
-        place=None,
-        history=[past],
-        album=population.pictures[:2],
-        picture=None if call == "plan" else population.pictures[1],
-        question="How high does it fly?" if call == "answer" else "",
-        example=album_exchanges(call, setting)[0],
-    )
-    prompt = assemble_call(material, layout, PARAMETERS)
-    assert len({unit.id for unit in prompt.units}) == len(prompt.units)
-    assert {unit.block for unit in prompt.units if unit.removable} <= {"basic_info", "previous_dialogues", "album"}
-    return [(unit.block, unit.text) for unit in prompt.units]
-
-
-@pytest.mark.parametrize("call", ["plan", "question", "answer"])
-def test_prompts_have_the_fields_of_the_paper_in_its_order(call: str) -> None:
-    blocks = list(dict.fromkeys(block for block, _ in a_call(call)))
-    known = ["opening", "environment", "basic_info", "previous_dialogues"]
-    shown = ["album"] if call == "plan" else ["picture"]
-    assert blocks == [*known, *shown, "current_dialogue", "output_instruction"]
-    texts = [text for _, text in a_call(call)]
-    assert "Ana 1 is chatting with Ana 2." in texts
-    assert "Hobby: kites" in texts or "Hobby: boats" in texts
-    assert any("What is it?\nAna 1 said: A kite." in text for text in texts)
-
-
-def test_only_the_plan_has_the_album_and_only_the_others_the_picture() -> None:
-    assert ("album", "stone bridge: of Ana 1") in a_call("plan")
-    shown = [text for block, text in a_call("answer") if block == "picture"][1:]
-    assert shown == [
-        "It shows this: stone bridge: of Ana 1",
-        "Size: 96×64 pixels",
-        "Main colours: green, brown",
-    ]
-    assert a_call("answer")[-2] == ("current_dialogue", "How high does it fly?")
-
-
-@pytest.mark.parametrize("call", ["plan", "question", "answer"])
-def test_the_high_setting_asks_to_be_oneself_and_the_low_one_simply(call: str) -> None:
-    def task(setting: Setting) -> str:
-        return next(text for block, text in a_call(call, setting) if block == "current_dialogue")
-
-    assert "so be Ana" in task("high")
-    assert "With all of that in mind" in task("low")
-    assert ("why" in task("high")) == (call == "plan")
-    assert ("simple" in task("low")) == (call == "question")
-
-
-def test_chat_turns_show_an_example_and_end_with_what_is_asked() -> None:
-    blocks = [block for block, _ in a_call("answer", layout="chat_turns")]
-    assert blocks[-4:] == ["example", "example", "current_dialogue", "current_dialogue"]
-    assert blocks.index("output_instruction") < blocks.index("example")

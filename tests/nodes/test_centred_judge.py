@@ -160,22 +160,6 @@ async def test_a_model_without_a_vocabulary_keeps_the_difference_and_says_so() -
     assert outcome["figure"] == 0.0
 
 
-async def test_the_baseline_is_judged_beside_what_it_answers() -> None:
-    settings = {**SETTINGS, "removal_factor": 0, "judge_baseline": "true"}
-    context = a_context(tiny_language_model(), **settings)  # type: ignore[arg-type]
-    outcome = await _judged(context)
-    prompt = context.store.prompt(outcome["prompt"])
-    (candidate,) = context.store.candidates("k3f9", 1)
-    calls = [call for call in context.store.calls("k3f9") if call.kind == "token_figures"]
-    bare = remove_units(prompt, [unit.id for unit in prompt.units if unit.removable])
-    assert [(call.prompt, call.parameters["other"]) for call in calls] == [
-        (outcome["prompt"], context.store.save_prompt(bare))
-    ]
-    of_text = calls[0].values[candidate.reply.text_tokens[0] :]
-    gains = [v["log_likelihoods"] - v["other_log_likelihoods"] - v["expected"] for v in of_text]  # type: ignore[index]
-    assert outcome["figure"] == pytest.approx(-sum(gains) / len(gains))
-
-
 def test_theta_is_the_models_unless_it_is_set() -> None:
     traits = replace(tiny_language_model().traits, likelihood_threshold=0.04)
     weighed = Parameters(judge="likelihood")

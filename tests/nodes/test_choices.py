@@ -9,13 +9,10 @@ from collections.abc import Sequence
 from itertools import count
 
 import pytest
-from support.choices_of import ratios
 from support.commands import Cli
 from support.meeting_case import a_quay, an_attendee, held
 from support.scripted import ScriptedModel
 
-from tertulia.cli.environment import cache_folder
-from tertulia.models.loading import open_model
 from tertulia.nodes.mechanisms.mechanism import Mechanism
 from tertulia.nodes.mechanisms.registry import MECHANISMS
 from tertulia.nodes.mechanisms.speech_frequency import count_speech
@@ -110,13 +107,6 @@ async def test_a_switch_that_is_weighed_says_by_how_much_and_the_reply_explains_
         assert set(call.replies[0].fields) == {"key_information", "character_analysis", "decision_reason"}
 
 
-async def test_what_is_neutral_is_asked_for_once_in_a_meeting() -> None:
-    context, _ = await held(model=WeighingModel(), max_turns=3, choices="probabilities", perception_threshold=0)
-    neutral = [call for call in calls_of(context, "weigh_feeling") if call.round == 0]
-    assert Counter(call.agent for call in neutral) == dict.fromkeys(context.meeting.names, 3)
-    assert len(calls_of(context, "weigh_feeling")) == len(neutral) + 3 * len(context.meeting.names)
-
-
 async def test_nothing_is_weighed_where_replies_decide() -> None:
     model = ScriptedModel()
     await held(model=model, max_turns=1)
@@ -130,23 +120,6 @@ def test_a_model_without_probabilities_is_refused(cli: Cli) -> None:
         assert result.code == 2
         assert "choices=probabilities" in result.err
         assert "choices=reply" in result.err
-
-
-@pytest.mark.slow
-async def test_the_embedded_models_feelings_follow_what_is_said() -> None:
-    model, options = open_model("smollm2", cache=cache_folder(), precision="float32"), feeling_options()
-
-    async def shares_of(line: str) -> Counter[str]:
-        shares = normalised(await ratios(model, line, "feeling", options))
-        summed = Counter[str]()
-        for share, option in zip(shares, options, strict=True):
-            summed[option.split()[-1]] += share
-        return summed
-
-    danger = await shares_of("The water is rising, and the boat has a hole.")
-    good_news = await shares_of("They have chosen you, Ana! You got the post!")
-    assert danger["afraid"] > good_news["afraid"]
-    assert danger["glad"] < good_news["glad"]
 
 
 # --- examples -------------------------------------------------------------------------------------------------------
@@ -186,19 +159,6 @@ def test_switches_of_examples_are_on_as_often_as_off() -> None:
         else:
             assert 150 < sum(active for active, _ in filter(None, drawn)) < 250
             assert len(set(drawn)) >= 6
-
-
-async def test_agents_and_rounds_see_different_examples_and_a_run_the_same() -> None:
-    shown = []
-    for _ in range(2):
-        context, _ = await held(a_quay(mechanisms=()), ScriptedModel(layout="chat_turns"), max_turns=3)
-        prompts = {
-            (call.round, call.agent): examples_of(context.store.prompt(call.prompt))[0]
-            for call in calls_of(context, "assess")
-        }
-        shown.append(prompts)
-    assert shown[0] == shown[1]
-    assert len(set(shown[0].values())) >= 4
 
 
 async def test_a_mechanism_of_an_extension_is_shown_with_its_own_example(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,8 +206,3 @@ async def test_a_model_that_echoes_may_not_say_its_last_thought_again(banned: in
     ]
     assert len(thoughts) == 1
     assert thoughts[0].no_repeat_ngram == min(banned, 3)
-
-
-def test_a_record_of_an_earlier_version_has_no_summary() -> None:
-    old = InformationNeed.model_validate({"key_information": "a date", "mechanisms": {}})
-    assert (old.situation_summary, old.character_analysis, old.decision_reason) == ("", "", "")

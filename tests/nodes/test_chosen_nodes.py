@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from support.dialogue_case import BEGINNING, a_context
+from support.dialogue_case import a_context
 from support.meeting_case import a_quay
 from support.scripted import ScriptedModel
 from support.user_nodes import a_mechanism, a_node, without_addresses
 
-from tertulia.graphs.dialogue import build_dialogue_graph
 from tertulia.nodes.machinery.node import Node
 from tertulia.nodes.machinery.registry import Registry
 from tertulia.nodes.mechanisms.mechanism import Mechanism
@@ -20,7 +19,7 @@ from tertulia.nodes.meeting.contenders import appointed, contenders_of, give_flo
 from tertulia.nodes.meeting.view import View
 from tertulia.prompts.cognition import Question
 from tertulia.runs.driving.conversation import drive
-from tertulia.state.cognition import Bid, Finding
+from tertulia.state.cognition import Finding
 from tertulia.state.context import Context
 from tertulia.state.errors import UsageError
 from tertulia.state.language_model import ReplyField
@@ -73,16 +72,6 @@ def test_settings_come_over_one_another() -> None:
         first.with_settings({"nodes.": "length"})
 
 
-async def test_a_node_gets_its_own_parameters() -> None:
-    class Shown(Record):
-        window: int = 3
-        word: str = "yes"
-
-    context = a_context(**{"mine.window": 5})
-    assert context.settings("mine", Shown) == Shown(window=5)
-    assert context.settings("yours", Shown) == Shown()
-
-
 # --- in a conversation ----------------------------------------------------------------------------------------------
 
 
@@ -103,27 +92,6 @@ async def hold_meeting(registry: Registry, model: ScriptedModel | None = None, *
     return context
 
 
-async def test_a_node_stands_in_the_place_of_another() -> None:
-    async def never(state: Any, runtime: Any) -> dict[str, Any]:
-        return {"ended": True}
-
-    registry = registry_of(a_node(never))
-    context = a_context(ScriptedModel(endings=repeat(False)), **{"nodes.decide_ending": "mine"})
-    chosen = registry.functions(context.parameters, "dialogue")
-    await build_dialogue_graph(chosen=chosen).ainvoke(BEGINNING, context=context)
-    assert [turn.ended for turn in context.store.turns("k3f9")] == [True]
-
-
-async def test_a_node_stands_behind_another() -> None:
-    async def frighten(state: Any, runtime: Any) -> dict[str, Any]:
-        return {"mind": {**state["mind"], "emotion": "afraid", "emotion_strength": 1.0}}
-
-    node = a_node(frighten, place="after_assess", writes=("mind",))
-    context = await hold_meeting(registry_of(node), **{"nodes.after_assess": "mine", "willingness": "computed"})
-    bids = context.store.steps("k3f9", "bid", Bid)
-    assert {bid.parts.emotion for bid in bids.values()} == {1.0}
-
-
 async def test_a_race_of_ones_own_gives_the_floor() -> None:
     async def last_first(state: Any, runtime: Any) -> Any:
         context = runtime.context
@@ -133,27 +101,6 @@ async def test_a_race_of_ones_own_gives_the_floor() -> None:
     node = a_node(last_first, place="race", reads=("minds", "bids"), writes=("speaker", "sim_time_s", "minds"))
     context = await hold_meeting(registry_of(node), **{"nodes.race": "mine"})
     assert {turn.speaker for turn in context.store.turns("k3f9")} == {"Dee"}
-
-
-async def test_perceiving_and_deciding_of_ones_own_keep_nobody_waiting() -> None:
-    """Others do not wait for the calls of an agent whose node does not say that it makes no more."""
-
-    async def decides(state: Any, runtime: Any) -> dict[str, Any]:
-        bid = {"topic": 0.5, "goal": 0.5, "emotion": 0.5, "personality": 0.5, "similarity": 0.0, "similarity_max": None}
-        return {"minds": {state["agent"]: state["mind"]}, "bids": {state["agent"]: bid}}
-
-    async def perceives(state: Any, runtime: Any) -> dict[str, Any]:
-        return {"mind": {**state["mind"], "noticed": [0]}}
-
-    registry = registry_of(
-        a_node(decides, name="decides", place="decide", writes=("minds", "bids")),
-        a_node(perceives, name="perceives", place="perceive", writes=("mind",)),
-    )
-    model = ScriptedModel()
-    async with asyncio.timeout(20):
-        context = await hold_meeting(registry, model, **{"nodes.decide": "decides", "nodes.perceive": "perceives"})
-    assert len(context.store.turns("k3f9")) == 4
-    assert max(len(batch) for batch in model.asked("generate_batch")) >= 4
 
 
 async def test_a_mechanism_of_ones_own_is_chosen_by_its_description_and_finds_its_last_finding() -> None:

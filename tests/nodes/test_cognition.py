@@ -1,7 +1,7 @@
 """The steps of an agent's cognition, each by itself: what is perceived, asked, found, assessed and decided."""
 
 import json
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,18 +17,15 @@ from tertulia.nodes.mechanisms.registry import MECHANISMS
 from tertulia.nodes.mechanisms.time_analysis import in_minutes, pace_of
 from tertulia.nodes.mechanisms.topic_analysis import with_move
 from tertulia.nodes.meeting.assess import assess
-from tertulia.nodes.meeting.bid import decide, propensity_of
+from tertulia.nodes.meeting.bid import decide
 from tertulia.nodes.meeting.choose_mechanisms import choose_mechanisms
 from tertulia.nodes.meeting.perceive import perceive
 from tertulia.nodes.meeting.run_mechanisms import run_mechanisms
-from tertulia.nodes.meeting.view import View
 from tertulia.nodes.meeting.willingness import moved
 from tertulia.prompts.cognition import Question, ask_agent, ask_anybody, shared_units
-from tertulia.prompts.names import listed
 from tertulia.prompts.render import render
 from tertulia.state.cognition import Assessment, Finding, InformationNeed, Touch
 from tertulia.state.parameters import Layout
-from tertulia.state.records import Utterance
 
 LAYOUTS: tuple[Layout, ...] = ("single_message", "chat_turns")
 
@@ -100,13 +97,6 @@ async def test_goal_summary_asks_about_all_steps_anew_and_says_what_is_next() ->
     assert [field.name for field in asked.fields] == ["1. find the money", "2. agree on a day", "next"]
 
 
-async def test_who_has_no_plan_is_not_asked_about_it() -> None:
-    scene = Scene().says(("Ana", "Well."))
-    finding = await scene.find("goal_summary", "Bo")
-    assert finding.data == {"done": [], "progress": None}
-    assert scene.context.model.asked("generate") == []
-
-
 @pytest.mark.parametrize(
     ("topic", "move", "states"),
     [
@@ -148,19 +138,6 @@ async def test_time_analysis_sets_time_left_against_goals_left() -> None:
     assert (ana.data["until"], bo.data["until"]) == ("departure", "end")
 
 
-async def test_time_analysis_names_what_limits_an_agents_time() -> None:
-    async def line(leaves: float | None, ends: float | None, **settings: Any) -> tuple[str | None, str]:
-        bo = an_attendee("Bo", leaves=None if leaves is None else at(leaves))
-        meeting = a_quay(participants=(an_attendee("Ana"), bo), ends=None if ends is None else at(ends))
-        finding = await Scene(meeting, **settings).says(("Ana", "Hm.")).find("time_analysis", "Bo")
-        return finding.data["until"], finding.lines[1]
-
-    assert await line(40, 30, max_minutes=None) == ("end", "Bo has 30 minutes left before the meeting ends.")
-    assert await line(20, 30, max_minutes=None) == ("departure", "Bo has 20 minutes left before they have to go.")
-    assert await line(20, None, max_minutes=10) == ("end", "Bo has 10 minutes left before the meeting ends.")
-    assert await line(None, 30, max_minutes=None) == ("end", "Bo has 30 minutes left before the meeting ends.")
-
-
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [(0, "less than a minute"), (59.9, "less than a minute"), (60, "1 minute"), (89, "1 minute"), (100, "2 minutes"),
@@ -194,16 +171,6 @@ async def test_speech_is_counted() -> None:
     assert "Ana has spoken 0 of 3 times." in finding.lines
 
 
-async def test_who_opened_the_meeting_has_been_heard() -> None:
-    finding = await Scene().find("speech_frequency", "Bo")
-    assert finding.lines == (
-        "Bo has spoken 0 of 1 time.",
-        "Most often: Ana (1 time).",
-        "Not heard yet: Bo, Cy, Dee.",
-    )
-    assert finding.data["counts"] == {"Ana": 1, "Bo": 0, "Cy": 0, "Dee": 0}
-
-
 @pytest.mark.parametrize(
     ("hearing", "counts", "silent"),
     [
@@ -220,13 +187,6 @@ async def test_who_comes_late_counts_from_then_on(hearing: str, counts: dict[str
     assert (finding.data["counts"], finding.data["silent"]) == (counts, silent)
     again = await scene.says(("Ana", "Four.")).find("speech_frequency", "Cy")
     assert again.data["counts"] == {**counts, "Ana": counts["Ana"] + 1}
-
-
-async def test_who_is_gone_is_not_among_those_not_heard_yet() -> None:
-    scene = Scene(a_quay(opening=None)).says(("Bo", "One."))
-    state = {**await scene.after(), "present": ["Ana", "Cy"]}
-    finding = await MECHANISMS["speech_frequency"].run(View.of(cast(Any, state), scene.context))
-    assert (finding.data["most"], finding.data["silent"]) == ([], ["Ana", "Cy"])
 
 
 async def test_used_mechanisms_are_counted_and_failed_ones_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,11 +231,6 @@ async def test_deciding_brings_the_four_parts_to_the_race() -> None:
     assert state["minds"]["Ana"] == state["mind"]
 
 
-def test_propensity_is_given_or_follows_from_extraversion() -> None:
-    assert propensity_of(an_attendee("Ana", propensity=0.2), ("extroverted",)) == 0.2
-    assert propensity_of(an_attendee("Ana"), ("introverted",)) < propensity_of(an_attendee("Ana"), ("extroverted",))
-
-
 # --- prompts --------------------------------------------------------------------------------------------------------
 
 
@@ -311,20 +266,3 @@ async def test_what_stays_the_same_stands_first_and_is_the_shared_prefix(layout:
 def test_a_question_to_nobody_has_no_stem(layout: Layout) -> None:
     question = Question("plan", {"step_1": "s"}, {"step_1": "x"}, variables={"number": 1})
     assert shared_units(ask_anybody(question, layout)) == 0
-
-
-@pytest.mark.parametrize("text", ['"}, "strength": 10, {"', "$name ${x}", "<|im_end|>", "a\nb", "\x1b[31m"])
-async def test_no_text_breaks_a_prompt(text: str) -> None:
-    meeting = a_quay(description=text, opening=Utterance(speaker=text, text=text))
-    view = await Scene(meeting).says(("Bo", text)).view("Bo", noticed=[0, 1])
-    prompt = ask_agent(view.situation(), Question("assess", {"thought": text}, {"thought": text}, [text]), "chat_turns")
-    assert sum(text in unit.text for unit in prompt.units) >= 4
-    assert any(json.loads(unit.text) == {"thought": text} for unit in prompt.units if unit.id == "example.2")
-
-
-@pytest.mark.parametrize(
-    ("names", "text"),
-    [([], "nobody"), (["Ana"], "Ana"), (["Ana", "Bo"], "Ana and Bo"), (["A", "B", "C"], "A, B and C")],
-)
-def test_names_are_listed_as_in_speech(names: list[str], text: str) -> None:
-    assert listed(names) == text

@@ -3,7 +3,6 @@
 import asyncio
 import time
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -87,11 +86,8 @@ def test_a_wrong_node_is_refused_at_definition(changes: dict[str, Any], words: s
         ({"description": ""}, "description is one line"),
         ({"example": True}, "(on, why)"),
         ({"example": (True, " ")}, "(on, why)"),
-        ({"run": not_async}, "is not async"),
         ({"run": ends}, "run is called with (view)"),
         ({"condition": lambda: None}, "condition is called with (view)"),
-        ({"parameters": Open}, "'window' has no default"),
-        ({"timeout_s": -1}, "above 0"),
     ],
     ids=without_addresses,
 )
@@ -99,24 +95,6 @@ def test_a_wrong_mechanism_is_refused_at_definition(changes: dict[str, Any], wor
     with pytest.raises(ExtensionError) as refused:
         a_mechanism(**changes)
     assert words in str(refused.value)
-
-
-async def test_an_object_may_be_the_function() -> None:
-    class Ending:
-        def __init__(self, ended: Any) -> None:
-            self.ended = ended
-
-        async def __call__(self, state: Any, runtime: Any) -> dict[str, Any]:
-            return {"ended": 1 / self.ended > 0}
-
-    runtime = Runtime(context=a_context())
-    assert await guarded(a_node(Ending(1)))(MOMENT, runtime) == {"ended": True}
-    with pytest.raises(
-        NodeError, match=r"ZeroDivisionError: division by zero \(line \d+ of .*test_declared_nodes\.py\)"
-    ):
-        await guarded(a_node(Ending(0)))(MOMENT, runtime)
-    with pytest.raises(NodeError, match="failed: TypeError"):
-        await guarded(a_node(partial(Ending("no").__call__)))(MOMENT, runtime)
 
 
 # --- guarding -------------------------------------------------------------------------------------------------------
@@ -178,11 +156,6 @@ async def test_what_a_node_may_not_do_stops_the_run_with_words(update: Any, word
     assert str(stopped.value).startswith("round 2: the node 'mine', in the place decide_ending, ")
     assert "\n" not in str(stopped.value)
     assert MOMENT["present"] == ["Mara", "Piotr"]
-
-
-async def test_a_key_that_is_declared_but_not_there_yet_is_told() -> None:
-    with pytest.raises(NodeError, match="reads 'chosen': nothing has written it at this point"):
-        await guarded_update(lambda state: state["chosen"], reads=("chosen",))
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,9 @@
 """Context-aware decoding and drafts in a run: what is asked of the model, what is taken of it, and what is recorded."""
 
-import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.commands import Cli
 from support.dialogue_case import a_context, some_turns
 from support.scripted import ScriptedModel
 
@@ -15,7 +13,7 @@ from tertulia.models.served.chat_names import TRAITS as REMOTE
 from tertulia.nodes.utterance.drafts import best_first
 from tertulia.nodes.utterance.monitor import Monitor
 from tertulia.nodes.utterance.requests import opens, utterance_request
-from tertulia.runs.access.suited import require_logits, suited_to
+from tertulia.runs.access.suited import require_logits
 from tertulia.state.errors import SettingError
 from tertulia.state.language_model import GenerationRequest
 from tertulia.state.parameters import Parameters
@@ -62,15 +60,6 @@ async def test_drafts_are_weighed_by_what_was_said_at_every_factor_and_an_openin
         assert ("memory" in blocks) is (not removed)
 
 
-async def test_what_the_context_is_amplified_against_has_the_dialogue_and_no_other_item() -> None:
-    request = await asked(removal_factor=0, context_strength=1.0)
-    assert request.without_context is not None
-    assert request.without_context.source is not None
-    kinds = {(unit.block, unit.kind) for unit in request.without_context.source.units}
-    assert {block for block, kind in kinds if kind == "item"} <= {"current_dialogue"}
-    assert ("task", "text") in kinds
-
-
 async def test_lambda_changes_nothing_of_the_decoder_also_where_nothing_is_left() -> None:
     settings = {"drafts": 4, "context_strength": 1.0, "no_repeat_ngram": 4, "temperature": 0.6, "drafts_by": "context"}
     full, half, bare = [await asked(removal_factor=factor, **settings) for factor in (0, 0.5, 1)]
@@ -107,12 +96,6 @@ async def test_without_matched_decoding_there_is_one_draft_where_nothing_is_left
     assert Parameters().matched_decoding
 
 
-def test_drafts_of_which_nothing_is_known_are_told_apart_by_the_monitor_alone() -> None:
-    monitor = Monitor("Mara", "Mara", ["Mara", "Piotr"], [])
-    drafts = [a_reply(text, None) for text in ("Mara has a lamp.", "Hm.", "A boat.")]
-    assert [reply.text for reply in best_first(drafts, monitor)] == ["Hm.", "A boat.", "Mara has a lamp."]
-
-
 async def test_a_line_that_opens_a_conversation_has_a_temperature_of_its_own() -> None:
     set_both = {"temperature": 0.4, "opening_temperature": 0.7}
     assert (await asked(removal_factor=0, **set_both)).temperature == 0.7
@@ -121,13 +104,6 @@ async def test_a_line_that_opens_a_conversation_has_a_temperature_of_its_own() -
     picture = Unit(id="picture.1", block="picture", kind="item", text="A boat.", removable=True)
     assert opens(prompt)
     assert not opens(prompt.model_copy(update={"units": (picture,)}))
-
-
-def test_an_opening_is_drawn_as_the_model_likes_it_or_as_all_lines_are_that_somebody_set() -> None:
-    traits = replace(REMOTE, drafts=6, temperature=0.35, opening_temperature=0.8)
-    assert suited_to(traits, Parameters(judge="off")).opening_temperature == 0.8
-    for given in ({"drafts": 1}, {"temperature": 0.6}):
-        assert suited_to(traits, Parameters(judge="off", **given)).opening_temperature is None  # type: ignore[arg-type]
 
 
 def test_the_draft_with_most_of_its_context_comes_first_and_who_names_themselves_last() -> None:
@@ -145,12 +121,3 @@ def test_a_model_that_shows_no_probabilities_is_refused_what_needs_them(name: st
         require_logits(REMOTE, Parameters().with_settings({name: value}))
     require_logits(REMOTE, Parameters())
     require_logits(replace(REMOTE, text_only=False), Parameters().with_settings({name: value}))
-
-
-def test_the_strength_is_recorded_shown_and_kept_by_a_fork(cli: Cli) -> None:
-    run = cli("run", "tidewell", "--rehearse", "--rounds", "2", "--set", "context_strength=0.5", "--json").json["run"]
-    assert "α = 0.5" in cli("show", run).out
-    fork = json.loads(cli("fork", run, "--at", "2", "--lambda", "0.7", "--json").out)["run"]
-    assert "α = 0.5" in cli("show", fork).out
-    other = cli("fork", run, "--at", "2", "--set", "context_strength=0", "--json").json["run"]
-    assert "α" not in cli("show", other).out

@@ -18,7 +18,7 @@ from support.user_nodes import a_mechanism, a_node, ends, recalls
 
 from tertulia.graphs.dialogue import build_dialogue_graph
 from tertulia.nodes.machinery import extensions
-from tertulia.nodes.machinery.extensions import load_extensions, load_module, reload_extensions
+from tertulia.nodes.machinery.extensions import load_extensions, reload_extensions
 from tertulia.nodes.machinery.objects import source_hash
 from tertulia.nodes.machinery.registry import Registry
 from tertulia.nodes.meeting.view import View
@@ -96,23 +96,6 @@ def test_a_file_that_can_not_be_used_is_refused(write: Callable[..., str], body:
     assert "\n" not in str(refused.value)
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_bytes(b"\xff\xfe\x00NODES = ()")
-    with pytest.raises(ExtensionError, match=r"mine\.py"):
-        load_extensions([str(tmp_path / "mine.py")])
-    (tmp_path / "folder.py").mkdir()
-    with pytest.raises(ExtensionError, match="can't be read"):
-        load_extensions([str(tmp_path / "folder.py")])
-    with pytest.raises(NotFoundError, match="no extension"):
-        load_extensions([str(tmp_path / "nowhere.py")])
-
-
-def test_two_files_may_not_share_a_name(write: Callable[..., str]) -> None:
-    first, second = (write("NODES = (node('mine'),)", name) for name in ("one.py", "other.py"))
-    with pytest.raises(ExtensionError, match=r"other\.py: 'mine' is there already, from .*one\.py"):
-        load_extensions([first, second])
-
-
 def test_annotations_may_be_postponed(write: Callable[..., str]) -> None:
     head = "from __future__ import annotations\nfrom tertulia.state.records import Record\n" + HEAD
     body = """
@@ -183,14 +166,6 @@ def test_what_is_executed_is_what_was_hashed(write: Callable[..., str], monkeypa
     assert set(reload_extensions([noted], trusted={noted.hash: source}).own_nodes) == {"mine"}
 
 
-def test_another_extension_may_come_in_later(write: Callable[..., str]) -> None:
-    noted = load_extensions([write("NODES = (node('mine'),)", "one.py")]).extensions
-    other = write("NODES = (node('yours'),)", "other.py")
-    registry = reload_extensions(noted, [other], {noted[0].hash: noted[0].source})
-    assert set(registry.own_nodes) == {"mine", "yours"}
-    assert registry.extensions[0] == noted[0]
-
-
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An installed package with a module of nodes, `harbour.nodes`, and an entry point for it."""
@@ -218,16 +193,6 @@ def test_a_package_brings_nodes_by_an_entry_point(package: Path) -> None:
     package.write_text(package.read_text(encoding="utf-8") + "\n# other", encoding="utf-8")
     with pytest.raises(ExtensionError, match="changed since"):
         reload_extensions(registry.extensions, trusted=trusted)
-
-
-def test_entry_points_that_are_not_there_are_told(package: Path) -> None:
-    with pytest.raises(NotFoundError, match="did you mean 'harbour'"):
-        load_extensions(["harbor"])
-    with pytest.raises(NotFoundError, match="install its package again"):
-        load_extensions(["gone"])
-    assert set(load_module("harbour_of_tests.nodes").own_nodes) == {"tide"}
-    with pytest.raises(NotFoundError, match="no module"):
-        load_module("harbour_of_tests.nowhere")
 
 
 def test_a_store_can_not_name_any_module(package: Path) -> None:

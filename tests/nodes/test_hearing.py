@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from support.meeting_case import a_quay, an_attendee, at, eager, held, with_people
 from support.scripted import ScriptedModel
 
+from tertulia.graphs.group_chat import ORDERS
 from tertulia.nodes.shared.hearing import came_s, changes_seen, turns_heard
 from tertulia.prompts.render import as_messages
 from tertulia.state.cognition import Perception
@@ -57,16 +58,16 @@ def schedules(draw: st.DrawFn) -> tuple[Attendee, ...]:
     return tuple(people)
 
 
-@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     people=schedules(),
     opens=st.booleans(),
     seed=st.integers(0, 99),
     hearing=st.sampled_from(("noticed", "present")),
     layout=st.sampled_from(("single_message", "chat_turns")),
-    order=st.sampled_from(("self_driven", "rule_based", "random", "designated")),
+    order=st.sampled_from(list(ORDERS)),
 )
-async def test_no_prompt_holds_what_was_said_before_one_came(
+async def test_nobody_speaks_or_has_heard_before_they_came(
     people: tuple[Attendee, ...], opens: bool, seed: int, hearing: Hearing, layout: Layout, order: str
 ) -> None:
     meeting = a_quay(participants=people, opening=OPENING if opens else None)
@@ -74,6 +75,7 @@ async def test_no_prompt_holds_what_was_said_before_one_came(
     context, turns = await held(
         meeting, pebbles(), max_turns=8, working_memory=3, perception_threshold=0.3, dialogue_window=5, **chosen
     )
+    assert all(turn.speaker is None or turn.speaker in meeting.present(turn.sim_time_s) for turn in turns)
     openings = [meeting.opening_turn] if meeting.opening_turn else []
     lines = [(turn.text, turn.sim_time_s) for turn in [*openings, *turns] if turn.speaker]
     for agent, round, prompt in prompts_of(context, turns):
@@ -85,22 +87,6 @@ async def test_no_prompt_holds_what_was_said_before_one_came(
                 coming = f"({'You' if change.agent == agent else change.agent} come"
                 marked = coming in unit.text if change.joined else f"({change.agent} leaves" in unit.text
                 assert not marked or came <= change.sim_time_s <= now_s, (agent, round, unit.text)
-
-
-@settings(max_examples=2, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(people=schedules(), seed=st.integers(0, 99))
-async def test_who_is_spoken_to_is_there_at_the_first_word(people: tuple[Attendee, ...], seed: int) -> None:
-    meeting = with_people(*people, mechanisms=())
-    context, turns = await held(meeting, pebbles(), max_turns=8, seed=seed)
-    for turn in turns:
-        record = context.store.turn_record(context.run, turn.turn)
-        if record.prompt is None:
-            continue
-        units = context.store.prompt(record.prompt).units
-        people = next((unit.text for unit in units if unit.id == "environment.people"), "").partition(": ")[2]
-        there = meeting.present(turn.sim_time_s)
-        assert {name for name in meeting.names if name in people} <= set(there)
-        assert set(there) - {turn.speaker} <= {name for name in meeting.names if name in people}
 
 
 # --- latecomers -----------------------------------------------------------------------------------------------------

@@ -20,7 +20,6 @@ from tertulia.state.errors import LeftError
 from tertulia.state.line_edit import EDITED, EDITED_ATTEMPT, HELD, PAUSED, HeldLine, LineEdit, Pause
 from tertulia.state.meeting import Start
 from tertulia.state.records import Turn
-from tertulia.storage.sqlite.checkpoints import open_checkpoints
 from tertulia.storage.store import SqlStore
 
 RUN = "k3f9"
@@ -136,20 +135,3 @@ async def test_a_fork_takes_over_no_pause() -> None:
     fork = store.run(RUN).model_copy(update={"run": "n2p4", "parent": (RUN, 4), "turns": 0})
     store.create_run(fork, store.start(RUN))
     assert not pause_is_due(store, "n2p4", 4)
-
-
-async def test_checkpoints_hold_no_words_of_a_held_line(tmp_path: Path) -> None:
-    path = tmp_path / "t.db"
-    context = a_run_of(a_pier(), store=SqlStore.open(path, create=True))
-    pause(context, 1)
-    async with open_checkpoints(path) as checkpointer:
-        driving = asyncio.create_task(drive(context, checkpointer))
-        line = await held(context)
-        (candidate,) = [c for c in context.store.candidates(RUN, 1) if c.attempt == line.attempt]
-        context.store.save_step(RUN, 1, "", EDITED, LineEdit(words="Quite another secret."))
-        await driving
-    with SqlStore.open(path, create=False) as store:
-        kept = store.file.rows("SELECT hex(value) AS it FROM writes UNION ALL SELECT hex(checkpoint) FROM checkpoints")
-    assert kept
-    for words in (candidate.text, "Quite another secret."):
-        assert not [row for row in kept if words.encode().hex() in row["it"].casefold()]

@@ -4,18 +4,12 @@ from itertools import repeat
 from typing import Any
 
 import pytest
-from support.album_case import a_population
 from support.dialogue_case import a_context, a_memory, a_pier
 from support.scripted import ScriptedModel
 
-from tertulia.graphs.dialogue import build_dialogue_graph
 from tertulia.graphs.utterance import build_utterance_graph
-from tertulia.nodes.album.album_prompts import save_prompt_of
-from tertulia.nodes.utterance.retrieve import shown_before
 from tertulia.prompts.cut import item_of
 from tertulia.state.context import Context
-from tertulia.state.graph_state import first_state
-from tertulia.state.parameters import PRESETS
 from tertulia.state.records import Case, Prompt
 
 SENTENCES = [f"In year {100 + n} Mara mended the net of a neighbour." for n in range(30)]
@@ -58,12 +52,6 @@ async def test_the_stored_prompt_has_a_unit_for_each_sentence_with_a_score_of_it
     assert set(pieces) & set(answered.prompt.token_spans) == set(pieces) - removed
 
 
-async def test_whole_items_stay_whole_where_a_run_has_them_so() -> None:
-    _, prompt, _ = await spoken(cut_long_units=False)
-    assert pieces_of(prompt) == []
-    assert PRESETS["paper"]["cut_long_units"] is False
-
-
 async def test_lengths_and_names_are_of_whole_items_which_then_are_cut() -> None:
     start = a_case(memory=LONG)
     _, prompt, _ = await spoken(start=start, block_lengths="m=3", names="rare")
@@ -72,15 +60,6 @@ async def test_lengths_and_names_are_of_whole_items_which_then_are_cut() -> None
     assert "memory.m77" in memories
     assert not any("Mara" in unit.text for unit in prompt.units)
     assert len(pieces_of(prompt)) == len(SENTENCES)
-
-
-async def test_a_memory_in_pieces_is_one_memory_to_the_next_prompt() -> None:
-    start = a_case(memory=LONG)
-    context = a_context(ScriptedModel(endings=repeat(False)), start=start, removal_factor=0, max_turns=3)
-    await build_dialogue_graph().ainvoke({**first_state(start)}, context=context)
-    shown = shown_before(context, "Mara", 3)
-    assert "m77" in shown
-    assert len(shown) == len(set(shown)) == 1 + 3  # with the lead
 
 
 @pytest.mark.parametrize("revision", ["rollback", "rewrite"])
@@ -95,18 +74,3 @@ async def test_the_judge_and_who_rewrites_read_removed_sentences_of_an_item_as_o
         found = [text for text in statements if removed[0].text.strip() in text]
         assert len(found) == 1
         assert all(unit.text.strip() in found[0] for unit in removed)
-
-
-async def test_an_album_chat_has_its_long_items_cut_too() -> None:
-    population = a_population()
-    name = population.names[0]
-    villagers = tuple(
-        villager.model_copy(update={"properties": (("Role", LONG),)}) if villager.persona.name == name else villager
-        for villager in population.villagers
-    )
-    population = population.model_copy(update={"villagers": villagers})
-    context = a_context(start=population, removable_blocks="bpa", block_order="ebpaic")
-    belongings = {name: {"album": [], "history": []}}
-    state: Any = {"belongings": belongings, "asker": name, "answerer": population.names[1]}
-    prompt = context.store.prompt(save_prompt_of(state, context, "plan", name))
-    assert len(pieces_of(prompt)) == len(SENTENCES)

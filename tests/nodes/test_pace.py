@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.commands import Cli
 from support.dialogue_case import BEGINNING, a_context, some_turns
 from support.scripted import ScriptedModel
 from support.setpoints import a_setpoint
@@ -104,24 +103,6 @@ async def test_the_factor_follows_from_the_turns_before_alone() -> None:
     assert [await factor(turn) for turn in (4, 2, 3, 1)] == [0.0, 0.5, 0.0, 0.5]
 
 
-def test_show_says_why_and_forks_and_resumed_runs_keep_to_it(cli: Cli) -> None:
-    settings = ["--set", "pruning=first", "--set", "pruning_turns=2", "--lambda", "0.5"]
-    run = str(cli("run", "tidewell", "--rehearse", "--rounds", "4", *settings, "--json").json["run"])
-    shown = [cli("show", run, "--turn", str(turn), "--json").json for turn in (2, 3)]
-    assert [turn["removal_factor"] for turn in shown] == [0.5, 0.0]
-    assert [turn["scored_by"] is None for turn in shown] == [False, True]
-    assert "pruning=first: pruned, as utterance 2 where 2 are" in cli("show", run, "--turn", "2").out
-    assert "pruning=first: not pruned, as utterance 3 where 2 are" in cli("show", run, "--turn", "3").out
-    fork = str(cli("fork", run, "--at", "2", "--json").json["run"])
-    assert [cli("show", fork, "--turn", str(turn), "--json").json["removal_factor"] for turn in (1, 2, 3)] == [
-        0.5,
-        0.5,
-        0.0,
-    ]
-    cli("show", run, "--turn", "3", "--lambda", "0.5").complains(3, "λ was 0 there")
-    cli("replay", run)
-
-
 async def test_a_steered_conversation_has_the_factor_of_what_was_said_and_no_other() -> None:
     setpoint = a_setpoint(gains=(1.0,) * 6, inconsistency=None)
     context = a_context(max_turns=5, ending="off", diversity=0.66, setpoint=setpoint)
@@ -135,32 +116,3 @@ async def test_a_steered_conversation_has_the_factor_of_what_was_said_and_no_oth
         assert steer(setpoint, 0.66, observations(setpoint, utterances)).removal_factor == factor
         units = context.store.prompt(records[turn - 1].prompt).units
         assert set(prune_units(units, records[turn - 1].scores, factor)) <= set(records[turn - 1].removed)
-
-
-def test_a_steered_run_is_shown_forked_and_replayed(cli: Cli) -> None:
-    setpoint = a_setpoint(inconsistency=None).model_dump_json()
-    asked = ["--set", "ending=off", "--set", "diversity=0.66", "--set", f"setpoint={setpoint}"]
-    run = str(cli("run", "tidewell", "--rehearse", "--rounds", "5", *asked, "--json").json["run"])
-    turns = [cli("show", run, "--turn", str(turn), "--json").json for turn in range(1, 6)]
-    assert [turn["steering"]["removal_factor"] for turn in turns] == [turn["removal_factor"] for turn in turns]
-    assert len({turn["removal_factor"] for turn in turns}) > 2
-    assert "for dist3 = 0.66: calibrated 0.650" in cli("show", run, "--turn", "1").out
-    assert "diversity asks for" in cli("show", run, "--turn", "5").out
-    assert "λ from 0.65, steered to dist3 = 0.66" in cli("show", run).out
-    cli("replay", run)
-    fork = str(cli("fork", run, "--at", "4", "--json").json["run"])
-    assert [cli("show", fork, "--turn", str(turn), "--json").json["removal_factor"] for turn in (3, 4, 5)] == [
-        turn["removal_factor"] for turn in turns[2:]
-    ]
-    other = str(cli("fork", run, "--at", "4", "--set", "diversity=0.55", "--json").json["run"])
-    departs = turns[3]["removal_factor"] - 0.65  # the other target, and what was found of this conversation
-    shown = cli("show", other, "--turn", "4", "--json").json
-    assert shown["steering"]["calibrated"] == pytest.approx(0.25)
-    assert shown["removal_factor"] - 0.25 == pytest.approx(departs, abs=0.1)
-    fixed = str(cli("fork", run, "--at", "4", "--lambda", "0.2", "--json").json["run"])
-    assert cli("show", fixed, "--turn", "4", "--json").json["removal_factor"] == 0.2
-    cli("fork", run, "--at", "4", "--model", "rehearsal2").complains(2)
-
-
-def test_album_chats_have_no_first_turns(cli: Cli) -> None:
-    cli("run", "villagers", "--rehearse", "--set", "pruning=first").complains(2, "pruning=first", "album chat")

@@ -1,33 +1,27 @@
-"""What agents recall and thought in a long meeting: as the definitions have it, at a cost that does not grow."""
+"""What agents recall and thought in a long meeting: as the definitions have it, from what is kept or read anew."""
 
 import itertools
 import random
-import sys
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import numpy as np
 import pytest
-from langgraph.checkpoint.memory import InMemorySaver
 from support.dialogue_case import a_context, a_memory
-from support.meeting_case import a_quay, an_attendee, eager, held
-from support.scripted import ScriptedModel
+from support.meeting_case import a_quay, an_attendee
 from support.stored import a_run
 
-from tertulia.graphs.group_chat import build_group_chat_graph
-from tertulia.nodes.meeting.past import GrowingArray, Thoughts, recall_in_meeting
+from tertulia.nodes.meeting.past import Thoughts, recall_in_meeting
 from tertulia.nodes.meeting.view import View
 from tertulia.nodes.shared.memory import retrieve_memories
 from tertulia.prompts.cognition import line_of
-from tertulia.state.cognition import Assessment, Finding, Perception
+from tertulia.state.cognition import Assessment, Perception
 from tertulia.state.context import Context, Kept
 from tertulia.state.graph_state import cognition_of, first_state
 from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Memory, Turn, TurnRecord
-from tertulia.storage.store import SqlStore
 
 QUERIES = ("the crane", "a boat at the quay", "who pays", "nothing of the kind")
 LINES = ("The crane is broken.", "Who pays for it?", "My boat leaks.", "Is it about the quay?", "Bo is idle", "Hm.")
@@ -134,13 +128,6 @@ def test_a_fork_recalls_what_its_parent_noticed_until_then() -> None:
         assert recall_in_meeting(view, query, context.parameters) == defined(view, query, context.parameters)
 
 
-async def test_thoughts_since_one_spoke_are_what_a_thought_is_compared_with() -> None:
-    context, turns = await held(a_quay(mechanisms=()), max_turns=8)
-    for name in context.meeting.names:
-        spoke = max((turn.round for turn in turns if turn.speaker == name), default=0)
-        assert len(Thoughts.of(a_view(context, name, 8, spoke=spoke))) == 8 - spoke
-
-
 def test_thoughts_are_the_same_read_round_by_round_and_at_once() -> None:
     context = a_context(start=a_long_quay())
     write_rounds(context, 1, 60, seed=3)
@@ -151,81 +138,3 @@ def test_thoughts_are_the_same_read_round_by_round_and_at_once() -> None:
         found = Thoughts.of(a_view(context, "Bo", round, spoke=spoke))
         assert found.tolist() == expected
         assert np.array_equal(found, Thoughts.of(a_view(replace(context, kept=Kept()), "Bo", round, spoke=spoke)))
-
-
-def test_an_array_keeps_the_digits_of_what_is_added() -> None:
-    array = GrowingArray(np.float32)
-    array.extend([[0.5, 0.25]] * 70)
-    assert array.rows.dtype == np.float32
-    array.extend([[1 / 3, 2.0]])
-    assert array.rows[69:].tolist() == [[0.5, 0.25], [1 / 3, 2.0]]
-
-
-# --- cost -----------------------------------------------------------------------------------------------------------
-
-
-class Work:
-    """Counts the steps of SQLite's machine, in tens, and the calls of Python."""
-
-    def __init__(self, store: SqlStore) -> None:
-        self._connection = store.file._connection
-        self.steps = self.calls = 0
-
-    def __enter__(self) -> "Work":
-        self._connection.set_progress_handler(self._step, 10)
-        sys.setprofile(self._call)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        sys.setprofile(None)
-        self._connection.set_progress_handler(None, 0)
-
-    def _step(self) -> int:
-        self.steps += 1
-        return 0
-
-    def _call(self, frame: Any, event: str, argument: Any) -> None:
-        self.calls += event == "call"
-
-
-async def work_of_a_round(after: int) -> Work:
-    """Count what three rounds take after so many others, in which everybody searches their memory."""
-    people = [an_attendee(f"Person {number}", **eager()) for number in range(3)]
-    model = ScriptedModel(endings=itertools.repeat(True), speech=lambda _: "The crane is broken.")
-    meeting, unlimited = a_quay(participants=tuple(people), opening=None), {"max_turns": 10**6, "max_minutes": 1e6}
-    context = a_context(model, start=meeting, removal_factor=0, **unlimited)
-    write_rounds(context, 1, after, seed=1)
-    start: Any = first_state(context.meeting)
-    minds = {name: {**mind, "noticed": [3, after - 1]} for name, mind in start["minds"].items()}
-    state = {**start, "round": after, "turn": after, "sim_time_s": 8.0 * after + 1, "minds": minds}
-    graph = build_group_chat_graph("self_driven", InMemorySaver())
-    config: Any = {"configurable": {"thread_id": "k3f9"}}
-    await graph.ainvoke(state, config, context=context)  # what is kept is read here
-    work = Work(context.store)
-    with work:
-        for _ in range(3):
-            await graph.ainvoke(None, config, context=context)
-    used = context.store.steps("k3f9", "memory_retrieval", Finding, after + 2, after + 4)
-    assert len(used) == 3 * 3
-    return work
-
-
-async def test_a_round_after_four_hundred_costs_what_one_after_a_hundred_does() -> None:
-    early, late = await work_of_a_round(after=100), await work_of_a_round(after=400)
-    assert late.steps <= 1.2 * early.steps
-    assert late.calls <= 1.2 * early.calls
-
-
-def test_the_index_of_an_earlier_turn_does_not_read_the_later_ones() -> None:
-    context = a_context(start=a_long_quay())
-    write_rounds(context, 1, 100, seed=1)
-
-    def steps(read: Callable[[], Any]) -> int:
-        with Work(context.store) as work:
-            read()
-        return work.steps
-
-    store = context.store
-    assert steps(lambda: store.turns("k3f9", 2, 2)) <= 2 * steps(lambda: store.turns("k3f9", 100, 100))
-    assert steps(lambda: store.steps("k3f9", "perceive", Perception, 50, 50)) < 40
-    assert len(store.steps("k3f9", "perceive", Perception, 99)) == 2 * 3

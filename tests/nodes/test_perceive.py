@@ -1,13 +1,8 @@
 """What an agent notices of a meeting, and why."""
 
-import asyncio
-from collections.abc import Sequence
-from dataclasses import replace
-
 import pytest
 from support.scene import Scene
 
-from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.nodes.meeting.address import is_named
 from tertulia.nodes.meeting.perceive import perceive
 from tertulia.nodes.meeting.view import View
@@ -93,30 +88,3 @@ async def test_own_words_are_noticed_and_working_memory_is_a_window() -> None:
     scene = Scene(perception_threshold=1, working_memory=2).says(("Cy", "Llamas."))
     state = await scene.after(perceive, name="Cy", noticed=[0, 0])
     assert state["mind"]["noticed"] == [0, 1]
-
-
-class GatheringEmbedder(RehearsalEmbedder):
-    """An embedder that embeds in one go what is asked for at the same moment; counts how often it embeds."""
-
-    def __init__(self) -> None:
-        self.wanted, self.known, self.times = set[str](), set[str](), 0
-
-    async def prepare(self, texts: Sequence[str]) -> None:
-        self.wanted |= set(texts)
-        await asyncio.sleep(0)
-        if self.wanted - self.known:
-            self.embed([*self.wanted])
-
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        self.times += bool(set(texts) - self.known)
-        self.known |= set(texts)
-        return super().embed(texts)
-
-
-async def test_what_all_compare_a_line_with_is_embedded_in_one_go() -> None:
-    scene = Scene().says(("Bo", "The crane creaks, says Dee."))
-    embedder = GatheringEmbedder()
-    scene.context = replace(scene.context, embedder=embedder)
-    await asyncio.gather(*(scene.after(perceive, name=name) for name in ("Ana", "Cy", "Dee")))
-    assert embedder.times == 1
-    assert "Bo: The crane creaks, says Dee." in embedder.known  # as it is recalled later

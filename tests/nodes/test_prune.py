@@ -49,6 +49,7 @@ def _as_printed(scores: list[float], factor: float, descending: bool) -> list[st
         ([0.5, 0.3, 0.2], 0.7, "descending", ["u0", "u2"]),
         ([0.1] * 10, 0.3, "descending", ["u0", "u1", "u2"]),  # 0.1 + 0.1 + 0.1 > 0.3 in floating point
         ([0.1, 0.7, 0.2], 1, "descending", ["u1", "u2", "u0"]),
+        ([2, 2, 0], 0.5, "descending", ["u0"]),  # at the target itself the walk ends, before a unit of score 0
         ([4, 4], 0.25, "descending", []),  # nothing fits
         ([5, 3], 0, "descending", []),
     ],
@@ -237,6 +238,11 @@ def test_a_placebo_has_about_as_many_words_as_what_lambda_removes(lengths: list[
     assert all(abs(missing - words[unit.id]) >= abs(missing) for unit in units if unit.id not in taken)
     if len(removed) in (0, len(units)):
         assert taken == removed
+
+
+def test_a_placebo_takes_a_unit_that_has_just_the_missing_words() -> None:
+    units = _of_lengths([5, 3])
+    assert {*(tuple(as_many_words(units, ["u0"], random.Random(seed))) for seed in range(20))} == {("u0",), ("u1",)}
 
 
 def test_a_placebo_takes_any_unit_whatever_its_score() -> None:

@@ -1,6 +1,5 @@
 """What is recalled of a memory stream: from when, how much, by which weights, in which order."""
 
-from datetime import timedelta
 from itertools import pairwise, repeat
 from typing import Any
 
@@ -13,11 +12,10 @@ from support.scripted import ScriptedModel
 
 from tertulia.graphs.dialogue import build_dialogue_graph
 from tertulia.models.rehearsal import RehearsalEmbedder
-from tertulia.nodes.shared import memory as memory_module
 from tertulia.nodes.shared.memory import point_vectors, retrieve_memories, texts_of
 from tertulia.nodes.utterance.retrieve import focal_points, in_places
 from tertulia.state.parameters import Parameters
-from tertulia.state.recall import may_be_recalled, recency
+from tertulia.state.recall import recency
 from tertulia.state.records import Memory
 
 
@@ -77,12 +75,6 @@ def test_as_many_as_the_limits_say_if_there_are_so_many(count: int, bounds: list
     assert found == sorted(found, key=lambda memory: memory.created)
 
 
-def test_the_defaults_bring_thirty_to_forty_five() -> None:
-    case = a_pier(memories=80)
-    points = focal_points(case, "Mara", ["Piotr"], some_turns(4))
-    assert 30 <= len(recalled(case.initiator.memories, points)) <= 45
-
-
 STREAM = [
     a_memory(0, "The ferry sails at noon.", hours_ago=90, importance=1),
     a_memory(1, "A quarrel about money.", hours_ago=60, importance=9),
@@ -118,17 +110,6 @@ def test_every_focal_point_brings_its_best() -> None:
     assert numbers(found) == [0, 1, 3]
 
 
-def test_recall_does_not_hang_on_the_order_of_the_stream() -> None:
-    stream = list(many_memories("Mara", 60))
-    found = recalled(stream)
-    assert found == recalled(stream) == recalled(stream[::-1])
-
-
-def test_memories_of_the_same_moment_stand_in_the_order_of_the_stream() -> None:
-    stream = [a_memory(i, f"Wave {i} of the ferry.", hours_ago=1, importance=i) for i in range(5)]
-    assert numbers(recalled(stream)) == [0, 1, 2, 3, 4]
-
-
 def test_focal_points_are_the_other_one_the_situation_and_what_was_said_last() -> None:
     case = a_pier()
     assert focal_points(case, "Mara", ["Piotr"], []) == ["Mara and Piotr", "Mara meets Piotr. the pier. reading"]
@@ -151,12 +132,6 @@ def test_each_line_is_embedded_by_itself_and_lines_count_by_their_length() -> No
     found = point_vectors(embedder, ["the pier", lines])
     np.testing.assert_allclose(found, [*embedder.embed(["the pier"]), mean / np.linalg.norm(mean)])
     assert texts_of(["the pier", lines]) == ["the pier", *lines]
-
-
-@pytest.mark.parametrize("hours", [0, 1, 24])
-def test_recency_decays_by_the_hour(hours: int) -> None:
-    early = [memory.model_copy(update={"created": memory.created - timedelta(hours=hours)}) for memory in STREAM]
-    assert numbers(recalled(early, **only("recency"), memory_items_min=2, memory_items_max=2)) == [3, 2]
 
 
 def test_recency_halves_by_its_decay_per_hour() -> None:
@@ -189,18 +164,3 @@ async def test_a_speakers_prompts_keep_the_order_of_memories() -> None:
             assert after == stable
             differ = differ or stable != by_time
     assert differ, "prompts in which both orders are the same test nothing"
-
-
-def test_memories_are_looked_through_once_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
-    looked_at: list[str] = []
-
-    def noted(memory: Memory) -> bool:
-        looked_at.append(memory.id)
-        return may_be_recalled(memory)
-
-    monkeypatch.setattr(memory_module, "may_be_recalled", noted)
-    memories = many_memories("Ana", 9)
-    first = recalled(memories, ["the ferry"])
-    assert [recalled(memories, ["the ferry"]), recalled([*memories], ["the ferry"])] == [first, first]
-    assert len(looked_at) == 2 * 9  # a list may have been changed
-    assert recalled(tuple(memories[:4]), ["the ferry"]) != first

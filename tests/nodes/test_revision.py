@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from support.dialogue_case import a_context, some_turns
-from support.meeting_case import a_quay, held
 from support.scripted import ScriptedModel
 
 from tertulia.graphs.utterance import build_utterance_graph
@@ -16,7 +15,6 @@ from tertulia.nodes.utterance.judge import telling_comment
 from tertulia.nodes.utterance.walks.retain_one import all_but_one
 from tertulia.runs.driving.conversation import drive
 from tertulia.state.context import Context
-from tertulia.state.errors import UsageError
 from tertulia.state.records import Candidate, Reply, TurnRecord, Unit
 from tertulia.storage.store import SqlStore
 
@@ -112,29 +110,6 @@ async def test_what_is_rewritten_is_told_by_what_and_judged_again() -> None:
     assert outcome["chosen"] == 4
 
 
-async def test_nothing_of_the_question_is_said_by_who_rewrites() -> None:
-    model = Choosing(ratings=[9, 2], comments=["She has no net."], speech=["I lost the net.", "I mend the net."])
-    context, _, _ = await spoken(model, revision="rewrite", layout="chat_turns")
-    (question,) = asked_by_name(context, "rewrite")
-    assert '{"Mara": "…"}' in question, "the form of a reply is that of the layout"
-    *_, request, _ = model.asked("generate")  # the last one judges
-    assert "I lost the net." in model.tokenizer.decode(request.prompt.input_ids)
-    not_said = "\n".join(map(model.tokenizer.decode, request.no_repeat_from))
-    assert "was about to say" in not_said
-    assert "I lost the net." not in not_said
-    assert "She has no net." not in not_said
-
-
-async def test_the_comment_is_that_of_a_run_that_found_the_conflict() -> None:
-    comments = ["Nothing is wrong.", "She has no net.", "Hardly a word."]
-    model = Choosing(ratings=[1, 10, 10, 1, 1, 1], comments=comments)
-    context = a_context(model, judge_runs=3, inconsistency_threshold=5, revision="rewrite")
-    await spoken(model, context=context)
-    (question,) = asked_by_name(context, "rewrite")
-    assert "She has no net." in question
-    assert not any(comment in question for comment in (comments[0], comments[2]))
-
-
 @pytest.mark.parametrize(
     ("ratings", "comments", "told"),
     [
@@ -167,16 +142,6 @@ async def test_the_line_before_is_shown_to_who_rewrites() -> None:
 async def test_a_rewritten_line_ends_the_conversation_if_the_first_one_did(ended: bool) -> None:
     _, outcome, _ = await spoken(Choosing(ratings=[9, 2], endings=[ended]), revision="rewrite")
     assert outcome["ended"] is ended
-
-
-async def test_each_rewriting_begins_where_the_last_one_ended() -> None:
-    model = Choosing(
-        ratings=[9, 9, 9, 9], comments=["A.", "B.", "C.", "D."], speech=["No 0.", "No 1.", "No 2.", "No 3."]
-    )
-    context, _, _ = await spoken(model, revision="rewrite")
-    for number, question in enumerate(asked_by_name(context, "rewrite")):
-        assert f'"No {number}."' in question
-        assert f"What is wrong with it: {'ABC'[number]}." in question
 
 
 async def test_whether_it_can_be_rewritten_is_recorded_with_what_was_refused() -> None:
@@ -231,57 +196,12 @@ async def test_candidates_of_one_reply_are_drawn_in_an_order_of_their_own() -> N
     assert len({tuple(order) for order in orders}) > 1
 
 
-@pytest.mark.parametrize("generation", ["single", "sequential"])
-async def test_in_the_paper_s_words_candidates_and_ratings_are_read(generation: str) -> None:
-    model = Choosing(speech=[f"Line {n}." for n in range(10)], ratings=[9, 2], endings=repeat(True))
-    settings = {"preset": "paper", "judge_runs": 1, "generation": generation, "backups": "on_demand"}
-    context, outcome, _ = await spoken(model, **settings)
-    made = candidates(context)
-    assert [made[n].inconsistency for n in (0, 1)] == [9.0, 2.0]
-    assert (outcome["chosen"], outcome["ended"], len(made)) == (1, True, 10 if generation == "sequential" else 2)
-    judged, asked = asked_by_name(context, "judge"), asked_by_name(context, "generate")[0]
-    assert all(f"going to say '{made[n].text}'. Are there inconsistencies" in judged[n] for n in (0, 1))
-    assert asked.startswith("Context for the task:\n")
-    assert ("Please output TEN candidates" in asked) is (generation == "sequential")
-    units = {unit.id: unit.text for unit in context.store.prompt(outcome["prompt"]).units}
-    assert all(f"{units[id]}\n" in judged[0] for id in outcome["removed"]), "removed units as they stood"
-
-
-async def test_of_each_candidate_it_is_known_whether_it_ends_the_conversation() -> None:
-    model = Choosing(speech=[f"Line {n}." for n in range(3)], endings=[False, True, False])
-    for seed in range(6):
-        context = a_context(model, seed=seed, generation="sequential", sequential_candidates=3, judge="off")
-        model._scripts["speech"], model._scripts["boolean"] = iter(["A.", "B.", "C."]), iter([False, True, False])
-        _, outcome, _ = await spoken(model, context=context)
-        assert outcome["ended"] is (candidates(context)[0].text == "B.")
-
-
-async def test_candidates_that_begin_with_who_says_them_lose_that_and_equal_ones_are_one() -> None:
-    model = Choosing(speech=["Mara: Hm.", "Hm.", "Mara is here."])
-    context, _, _ = await spoken(model, generation="sequential", sequential_candidates=3, removal_factor=0)
-    assert sorted(candidate.text for candidate in candidates(context).values()) == ["Hm.", "Mara is here."]
-
-
 async def test_there_are_no_more_backups_than_were_written() -> None:
     settings = {"generation": "sequential", "sequential_candidates": 2}
     _, outcome, steps = await spoken(Choosing(ratings=[9, 9, 9]), **settings)
     assert (outcome["rollbacks"], steps.count("judge")) == (1, 2)
     context, outcome, _ = await spoken(Choosing(ratings=[9, 9, 9, 1]), revision="rewrite", **settings)
     assert (outcome["chosen"], sorted(candidates(context))) == (4, [0, 1, 2, 3, 4])
-
-
-async def test_sequential_generation_without_pruning_judges_nothing() -> None:
-    context, outcome, steps = await spoken(Choosing(), generation="sequential", removal_factor=0)
-    assert steps == [
-        "begin_utterance",
-        "retrieve_memory",
-        "generate",
-        "sense",
-        "select_candidate",
-        "score_line",
-        "decide_ending",
-    ]
-    assert (outcome["chosen"], len(candidates(context))) == (0, 10)
 
 
 # --- varied prompts -------------------------------------------------------------------------------------------------
@@ -299,11 +219,6 @@ async def test_what_was_varied_is_what_is_scored_pruned_and_answered() -> None:
     assert not any(name in unit.text for unit in prompt.units for name in ("Mara", "Piotr"))
     (answered,) = context.model.asked("generate")[:1]  # type: ignore[attr-defined]
     assert set(answered.prompt.token_spans) == {unit.id for unit in prompt.units} - set(outcome["removed"])
-
-
-async def test_a_prompt_that_is_as_it_was_is_not_varied() -> None:
-    _, _, steps = await spoken(Choosing(ratings=[1]))
-    assert "vary_prompt" not in steps
 
 
 async def test_the_judge_and_who_rewrites_read_the_names_of_the_prompt() -> None:
@@ -332,26 +247,6 @@ async def test_names_are_put_back_in_what_is_heard() -> None:
     assert (first.speaker, first.text, second.speaker) == ("Mara", "Good day, Piotr.", "Piotr")
     prompt = context.store.prompt(context.store.turn_record(context.run, 2).prompt or "")
     assert "Tifa Lockhart: Good day, Cloud Strife." in [unit.text for unit in prompt.units]
-
-
-async def test_a_reply_that_ends_the_conversation_ends_it_under_another_name() -> None:
-    _, outcome, _ = await spoken(Choosing(endings=[True]), names="famous", removal_factor=0)
-    assert outcome["ended"] is True
-
-
-async def test_names_hold_in_a_meeting_too() -> None:
-    context, turns = await held(a_quay(), names="famous", order="random", removal_factor=0.5, max_turns=3)
-    spoken_turns = [turn for turn in turns if turn.speaker is not None]
-    assert {turn.speaker for turn in spoken_turns} <= {"Ana", "Bo", "Cy", "Dee"}
-    for turn in spoken_turns:
-        prompt = context.store.prompt(context.store.turn_record(context.run, turn.turn).prompt or "")
-        assert prompt.speaker in ("Harry Potter", "Severus Snape", "Sherlock Holmes", "Elizabeth Bennet")
-        assert not any(f"{name}:" in unit.text for unit in prompt.units for name in ("Ana", "Bo", "Cy", "Dee"))
-
-
-async def test_a_length_that_cant_be_reached_stops_the_run_with_words() -> None:
-    with pytest.raises(UsageError, match="human_needs has no items in this prompt; leave h out"):
-        await spoken(Choosing(), block_lengths="h=2")
 
 
 def test_one_item_is_retained_the_highest_or_the_lowest_of_its_block() -> None:

@@ -2,14 +2,12 @@
 
 from dataclasses import replace
 from itertools import repeat
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from langgraph.runtime import Runtime
-from support.dialogue_case import BEGINNING, a_context, a_pier, some_turns
-from support.meeting_case import a_quay, held
+from support.dialogue_case import BEGINNING, a_context, some_turns
 from support.scripted import ScriptedModel
-from support.tiny import tiny_language_model
 
 from tertulia.graphs.dialogue import build_dialogue_graph
 from tertulia.nodes.machinery.guard import guarded
@@ -20,7 +18,6 @@ from tertulia.prompts.render import render
 from tertulia.state.context import Context
 from tertulia.state.errors import AttentionUnavailableError
 from tertulia.state.language_model import RenderedPrompt
-from tertulia.state.parameters import Reducer
 from tertulia.state.records import Prompt, TurnRecord, Unit
 
 SCORERS = [node.name for node in NODES.values() if node.place == "score"]
@@ -123,18 +120,6 @@ async def test_lambda_acts_on_any_scorer(name: str, removal_factor: float) -> No
         assert weighty <= set(record.removed)  # what has no score is no part of the share, and may stand
 
 
-async def test_a_meeting_takes_a_scorer_too() -> None:
-    context, turns = await held(a_quay(mechanisms=()), removal_factor=0.5, max_turns=2, **{"nodes.score": "length"})
-    assert turns
-    assert context.parameters.nodes == {"score": "length"}
-
-
-async def test_the_default_scorer_named_makes_no_difference() -> None:
-    _, silent = await held(a_quay(mechanisms=()), removal_factor=0.5, max_turns=3)
-    _, named = await held(a_quay(mechanisms=()), removal_factor=0.5, max_turns=3, **{"nodes.score": "attention"})
-    assert silent == named
-
-
 def test_carried_scores_are_the_weighted_mean_on_one_scale() -> None:
     scores = {"a": 2.0, "b": 6.0, "new": 5.0}
     assert carried_scores(scores, {"a": 1.0, "b": 1.0}, 1.0) == {"a": 3.0, "b": 5.0, "new": 5.0}
@@ -157,23 +142,6 @@ async def test_scores_can_be_computed_again_from_what_is_stored(decay: float) ->
         assert bool(before) == (turn.turn > 2)
         assert record.scores == (carried_scores(fresh, before, decay) if before else fresh)
         assert ("carried" in (record.scored_by or "")) == (decay > 0 and turn.turn > 2)
-
-
-@pytest.mark.parametrize("reducer", [reducer for reducer in get_args(Reducer) if reducer != "learned"])
-async def test_scores_of_a_dialogue_are_the_same_to_the_digit_where_nothing_is_kept(reducer: str) -> None:
-    settings: dict[str, Any] = {"reducer": reducer, "score_decay": 0.5, "ending": "off", "judge": "off"}
-    settings |= {"max_turns": 3, "max_utterance_tokens": 8}
-    context = a_context(tiny_language_model(context_window=None), start=a_pier(4), **settings)  # type: ignore[arg-type]
-    await build_dialogue_graph().ainvoke(BEGINNING, context=context)
-    for turn in context.store.turns(context.run):
-        record = context.store.turn_record(context.run, turn.turn)
-        cold = replace(context, model=tiny_language_model(context_window=None), run="")
-        state: Any = {"round": turn.round, "turn": turn.turn, "speaker": turn.speaker, "prompt": record.prompt}
-        fresh = (await score_attention(state, Runtime(context=cold)))["scores"]
-        before = scores_before(context, turn.speaker or "", turn.turn, context.store.prompt(record.prompt or ""))
-        assert record.scores == (carried_scores(fresh, before, 0.5) if before else fresh)
-        assert all(score >= 0 for score in fresh.values())
-        assert record.removed
 
 
 def test_a_unit_with_another_text_carries_nothing() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from support.dialogue_case import a_context, a_pier
-from support.meeting_case import a_quay, an_attendee
+from support.meeting_case import a_quay
 from support.scripted import ScriptedModel
 from support.store_checks import differences
 from support.stored import a_run
@@ -166,13 +166,6 @@ async def test_no_model_thinks_for_a_person_and_they_hear_everything() -> None:
     assert (bid.parts, bid.willingness, bid.similarity) == (None, None, 0.0)
 
 
-async def test_nobody_says_a_word_where_the_person_is_alone_and_silent() -> None:
-    quiet = (an_attendee(name, propensity=0.0, silence_discomfort=0.0) for name in ("Ana", "Cy"))
-    meeting = a_quay(participants=(*quiet, an_attendee("Bo", silence_discomfort=1.0)), opening=None)
-    turns = await sat(a_seated("Bo", meeting, willingness_threshold=1.0), Typist(lambda _: ""))
-    assert [turn.speaker for turn in turns] == [None] * 5
-
-
 async def test_who_is_given_the_floor_is_asked_only_then() -> None:
     typist = Typist(in_every_round)
     turns = await sat(a_seated("Bo", a_quay(mechanisms=()), order="rule_based", max_turns=5), typist)
@@ -214,15 +207,6 @@ async def test_a_clock_that_runs_takes_the_seconds_that_the_person_took() -> Non
     own = [turn for turn in turns if turn.speaker == "Bo"]
     assert own
     assert {floors[turn.round, ""].waited_s for turn in own} == {0.25}
-
-
-async def test_who_takes_their_time_still_speaks_where_nobody_else_does() -> None:
-    quiet = (an_attendee(name, propensity=0.0, silence_discomfort=0.0) for name in ("Ana", "Cy"))
-    meeting = a_quay(participants=(*quiet, an_attendee("Bo")), opening=None)
-    context = a_seated("Bo", meeting, willingness_threshold=1.0, seat_clock="runs", max_turns=2)
-    turns = await sat(context, Typist(in_every_round, seconds=600.0))
-    assert [turn.speaker for turn in turns] == ["Bo", "Bo"]
-    assert turns[0].sim_time_s == 10.0
 
 
 @pytest.mark.parametrize("order", ["rule_based", None])
@@ -367,25 +351,6 @@ async def test_a_fork_has_what_was_typed_before_it_and_asks_anew_from_there(star
     assert parent.store.turns(RUN) == before
     if isinstance(start, Meeting) and before[2].speaker != seat:
         assert typist.asked[0].kept == "I say number 3."
-
-
-async def test_a_fork_with_the_same_answers_is_its_parent() -> None:
-    parent = a_seated("Bo", a_quay())
-    await sat(parent, Typist(in_even_rounds))
-    fork = await forked(parent, 3, Typist(in_even_rounds))
-    mine = {(kind, key) for (kind, key) in fork.store.steps("f0rk", "speak_by_hand", Answer)}
-    assert mine == set(parent.store.steps(RUN, "speak_by_hand", Answer))
-    assert fork.store.turns("f0rk") == parent.store.turns(RUN)
-    assert fork.store.steps("f0rk", "bid", Bid) == parent.store.steps(RUN, "bid", Bid)
-
-
-async def test_the_seat_is_given_back_or_to_somebody_else_in_a_fork() -> None:
-    parent = a_seated("Bo", a_quay())
-    await sat(parent, Typist(in_every_round))
-    alone = await forked(parent, 3, Typist(in_every_round), seat="null")
-    thought = {agent for round, agent in alone.store.steps("f0rk", "assess", Assessment) if round > 2}
-    assert thought == {"Ana", "Bo", "Cy", "Dee"}
-    assert not [key for key in alone.store.steps("f0rk", "speak_by_hand", Answer) if key[0] > 2]
 
 
 # --- the graphs by themselves ---------------------------------------------------------------------------------------

@@ -1,9 +1,7 @@
 """Lines that make no sense where they are said: which, what becomes of them, and that real dialogues have few."""
 
-import csv
 import json
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +9,12 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from support.commands import Cli
 from support.dialogue_case import a_context
-from support.ga_builder import REAL_RUN, real_run
 from support.scripted import ScriptedModel
 
 from tertulia.nodes.shared.line_faults import Fault, faults_of
 from tertulia.runs.driving.conversation import drive
 from tertulia.runs.driving.events import Noted
 from tertulia.views.reading.faults import faults_in, sense_of
-from tertulia.worlds.generative_agents import read_log
 
 BEFORE = (("Ana Berg", "Will you come to the harbour with me?"), ("Bo", "I will, if the rain lets up by noon."))
 WHAT = (("Ana Berg", "What?"), ("Bo", "What?"))
@@ -101,27 +97,6 @@ def test_good_scenes_have_hardly_any_fault() -> None:
     assert figures.without_sense is not None
     assert figures.without_sense < 0.01
     assert figures.repeats == 0
-
-
-def test_logged_dialogues_have_few() -> None:
-    logged = [[(line.speaker, line.text) for line in talk.utterances] for talk in read_log(real_run()).dialogues]
-    assert sum(map(bool, chain(*map(faults_in, logged)))) <= 0.03 * sum(map(len, logged))
-
-
-def test_of_a_public_set_at_most_three_lines_of_a_hundred_are_flagged() -> None:
-    file = REAL_RUN.parents[1] / "synthetic_persona_chat" / "valid.csv"
-    if not file.is_file():
-        pytest.skip(f"the public simulation's file {file} is not there")
-    with file.open(encoding="utf-8", newline="") as opened:
-        talks = [row["Best Generated Conversation"].splitlines() for row in csv.DictReader(opened)]
-    dialogues = [
-        [(who, text) for who, _, text in (line.partition(": ") for line in talk) if text] for talk in talks[:300]
-    ]
-    figures = sense_of(map(faults_in, dialogues))
-    assert figures.without_sense is not None
-    assert figures.without_sense <= 0.035
-    assert figures.repeats is not None
-    assert figures.repeats <= 0.03
 
 
 def test_a_stored_turn_says_that_it_makes_no_sense(cli: Cli) -> None:

@@ -2,7 +2,7 @@
 
 import random
 from itertools import pairwise
-from statistics import mean, pstdev
+from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -59,12 +59,9 @@ def simulated(
     return [*factors, steer(setpoint, target, observed).removal_factor]
 
 
-def test_without_surprises_lambda_stays_where_the_calibration_has_it() -> None:
-    factors = simulated(a_setpoint(), 0.66, 20)
-    assert factors == pytest.approx([0.65] * 21)
-
-
-@pytest.mark.parametrize(("offset", "settled"), [(-0.04, 0.747), (-0.02, 0.699), (0.02, 0.601), (0.04, 0.553)])
+@pytest.mark.parametrize(
+    ("offset", "settled"), [(-0.04, 0.747), (-0.02, 0.699), (0.0, 0.65), (0.02, 0.601), (0.04, 0.553)]
+)
 def test_it_converges_to_where_the_deviation_is_made_up_for(offset: float, settled: float) -> None:
     factors = simulated(a_setpoint(), 0.66, 30, offset=offset)
     assert factors[0] == factors[1] == pytest.approx(0.65)  # the first utterance says nothing
@@ -73,44 +70,12 @@ def test_it_converges_to_where_the_deviation_is_made_up_for(offset: float, settl
     assert all(step * (settled - 0.65) >= -1e-12 for step in way)  # it never turns back
 
 
-def test_where_lambda_moves_little_deviations_move_lambda_little() -> None:
-    flat = a_setpoint(diversity=(0.65, 0.66, 0.68))
-    assert abs(simulated(flat, 0.665, 30, offset=-0.2)[-1] - flat.removal_factor_for(0.665)) < 0.15
-
-
 @pytest.mark.parametrize("response", [0.0, 0.05, 0.2, 0.4])
 def test_it_does_not_swing_where_the_measure_follows_lambda_otherwise_than_it_was_measured(response: float) -> None:
     factors = simulated(a_setpoint(), 0.66, 80, offset=-0.03, response=response)
     assert max(factors[-10:]) - min(factors[-10:]) < 0.01
     turns_back = sum((b - a) * (c - b) < -1e-9 for a, b, c in zip(factors, factors[1:], factors[2:], strict=False))
     assert turns_back <= 8  # four times the response: it swings, less and less
-
-
-def test_noise_moves_lambda_little_and_its_mean_not_at_all() -> None:
-    settled = [
-        factor
-        for seed in range(20)
-        for factor in simulated(a_setpoint(), 0.66, 40, offset=-0.03, noise=0.04, seed=seed)[20:]
-    ]
-    assert mean(settled) == pytest.approx(0.723, abs=0.02)
-    assert pstdev(settled) < 0.08
-
-
-def test_the_conversation_lands_nearer_to_what_was_asked_than_at_a_fixed_lambda() -> None:
-    setpoint, target = a_setpoint(), 0.66
-    generator = random.Random(3)
-    steered, fixed = [], []
-    for seed in range(40):
-        offset = generator.gauss(0, 0.03)
-        factors = simulated(setpoint, target, 16, offset=offset, noise=0.02, seed=seed)[:-1]
-        steered.append(abs(diversity_at(setpoint, mean(factors[4:])) + offset - target))
-        fixed.append(abs(diversity_at(setpoint, setpoint.removal_factor_for(target)) + offset - target))
-    assert mean(steered) < 0.75 * mean(fixed)
-
-
-def test_a_measure_that_says_nothing_moves_nothing() -> None:
-    setpoint = a_setpoint(gains=(0.0,) * WINDOW, inconsistency=None)
-    assert simulated(setpoint, 0.66, 20, offset=-0.2, noise=0.1) == pytest.approx([0.65] * 21)
 
 
 def test_climbing_inconsistency_takes_lambda_back_and_scatter_does_not() -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from support.dialogue_case import a_context
 from support.meeting_case import an_attendee, held, with_people
-from support.perceived_lines import a_view
 
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.nodes.meeting.bid import computed_parts
@@ -17,10 +16,10 @@ from tertulia.nodes.meeting.touch import touch_of
 from tertulia.nodes.meeting.view import View
 from tertulia.state.cognition import Bid, Character, SubGoal, Touch
 from tertulia.state.context import Context, Kept
+from tertulia.state.graph_state import cognition_of, first_state
 from tertulia.state.meeting import Goal, Meeting
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Turn, TurnRecord
-from tertulia.worlds.catalog import resolve
 
 MATTER = "The rope of the crane is worn, and the winch of the crane is rusty."
 OTHER = "Herring and mackerel sell badly at the stall this week."
@@ -64,6 +63,13 @@ def two_trades() -> Meeting:
     return with_people(*people)  # type: ignore[arg-type]
 
 
+def a_view(context: Context, name: str, round: int, noticed: Sequence[int]) -> View:
+    """Return somebody's view of a round, everybody there from the start."""
+    state = {**first_state(context.meeting), "round": round, "present": list(context.meeting.names)}
+    view = View.of(cognition_of(state, name), context)  # type: ignore[arg-type]
+    return replace(view, sim_time_s=0.0, mind={**view.mind, "noticed": list(noticed)})
+
+
 def after(line: str | None, name: str, **settings: object) -> dict[str, float]:
     """Return somebody's parts after a line of somebody's who has no name here, and nothing else."""
     return {**computed_parts(view := a_view_of(name, line, **settings), 0.0, 0.0, touch_of(view))}  # type: ignore
@@ -79,7 +85,7 @@ def a_view_of(name: str, line: str | None, **settings: object) -> View:
     if line is not None:
         turn = Turn(turn=1, round=1, speaker=speaker, text=line, sim_time_s=0.0, ended=False)
         context.store.save_turn(context.run, TurnRecord(turn=turn))
-    return replace(a_view(context, name, 2, [1] if line is not None else []), sim_time_s=0.0)
+    return a_view(context, name, 2, [1] if line is not None else [])
 
 
 @pytest.mark.parametrize("part", ["topic", "goal"])
@@ -89,13 +95,6 @@ def test_a_line_about_somebodys_matter_moves_them_more_than_the_others(line: str
     others = [of_other for name, of_other in moved.items() if name != whose]
     assert moved[whose] > 0.3
     assert moved[whose] > 2 * max(others)
-
-
-def test_before_it_moved_the_topic_a_little_and_the_goal_not_at_all() -> None:
-    """What `willingness=computed` still does: this is what the new parts are for."""
-    parts = {line: computed_parts(a_view_of("Ana", line), 0.0, 0.0) for line in (MATTER, NOBODYS)}
-    assert parts[MATTER]["goal"] == parts[NOBODYS]["goal"]
-    assert parts[MATTER]["emotion"] == parts[NOBODYS]["emotion"]
 
 
 def test_a_line_that_touches_nobody_makes_nobody_want_to_speak() -> None:
@@ -114,12 +113,12 @@ def test_what_was_said_fades_and_ones_own_words_touch_nobody() -> None:
             turn = Turn(turn=number, round=number, speaker=speaker, text=NOBODYS, sim_time_s=0.0, ended=False)
             context.store.save_turn(context.run, TurnRecord(turn=turn))
         numbers = [1, *range(2, 2 + len(speakers))]
-        return touch_of(replace(a_view(context, "Ana", 2 + len(speakers), numbers), sim_time_s=0.0))
+        return touch_of(a_view(context, "Ana", 2 + len(speakers), numbers))
 
     fresh, faded = touch_after(), touch_after("Cy")
     assert (fresh.turn, fresh.about) == (1, "crane")
     assert faded.topic == pytest.approx(0.6 * fresh.topic)
-    assert touch_of(replace(a_view(context, "Bo", 2, [1]), sim_time_s=0.0)).topic < fresh.topic
+    assert touch_of(a_view(context, "Bo", 2, [1])).topic < fresh.topic
 
 
 def test_what_is_done_touches_no_goal() -> None:
@@ -177,18 +176,3 @@ async def test_the_paper_computes_willingness_and_nobody_is_asked_what_they_hear
     assert Parameters().with_settings({"preset": "paper"}).willingness == "computed"
     context, _ = await held(two_trades(), max_turns=3, willingness="computed")
     assert context.store.steps(context.run, "hear", Touch) == {}
-
-
-async def test_rehearsed_minds_are_moved_by_what_is_said() -> None:
-    meeting = resolve("team_building")
-    assert isinstance(meeting, Meeting)
-
-    async def spread(**settings: object) -> float:
-        context: Context = (await held(meeting, max_turns=12, **settings))[0]
-        bids = context.store.steps(context.run, "bid", Bid)
-        topics = [bid.parts.topic for (_, name), bid in bids.items() if name == "Eva" and bid.parts and not bid.address]
-        mean = sum(topics) / len(topics)
-        return (sum((topic - mean) ** 2 for topic in topics) / len(topics)) ** 0.5
-
-    assert await spread() > 0.1
-    assert await spread() > 2 * await spread(willingness="computed")

@@ -20,7 +20,6 @@ from tertulia.nodes.utterance.prune import prune
 from tertulia.nodes.utterance.requests import utterance_request
 from tertulia.nodes.utterance.retrieve import retrieve_memory
 from tertulia.nodes.utterance.rollback import choose_candidate, roll_back, select_candidate
-from tertulia.prompts.remove import remove_units
 from tertulia.state.context import Context
 from tertulia.state.errors import ModelError, UsageError
 from tertulia.state.language_model import ScoringOptions
@@ -105,32 +104,6 @@ async def test_only_so_many_tokens_of_a_response_are_scored() -> None:
         assert [field.max_tokens for field in (scored.fields[0], said.fields[0])] == [length, 30]
 
 
-async def test_lambda_zero_removes_nothing_and_one_removes_all_that_may_go() -> None:
-    for factor in (0, 0.5, 1):
-        context = a_context(removal_factor=factor, record_scores="true")
-        state = await after(START, context, retrieve_memory, score_attention, prune)
-        prompt = context.store.prompt(state["prompt"])
-        may_go = {unit.id for unit in prompt.units if unit.removable}
-        removed = sum(state["scores"][unit] for unit in may_go & set(state["removed"]))
-        total = sum(state["scores"][unit] for unit in may_go)
-        assert removed <= factor * total * (1 + 1e-9)
-        if factor == 0.5:
-            assert removed > 0
-        else:
-            assert removed == pytest.approx(factor * total)
-        if factor == 1:
-            kept = remove_units(prompt, state["removed"]).blocks()
-            assert kept == ("opening", "current_dialogue", "task", "special_rules", "output_instruction")
-
-
-@pytest.mark.parametrize(("order", "removed"), [("descending", "memory.m3"), ("ascending", "memory.m1")])
-async def test_pruning_walks_the_scores_of_the_state(order: str, removed: str) -> None:
-    scores = {"memory.m1": 1.0, "memory.m3": 2.0, "task.text_1": 50.0, "memory.m4": 1.5}
-    context = a_context(ScriptedModel(scores=scores), removal_factor=0.45, removal_order=order, removable_blocks="m")
-    state = await after(START, context, retrieve_memory, score_attention, prune)
-    assert [unit for unit in state["removed"] if scores.get(unit)] == [removed]
-
-
 async def test_a_placebo_is_drawn_anew_in_each_turn_and_by_each_speaker_and_by_the_seed() -> None:
     settings = {"removal_factor": 0.5, "removal_order": "placebo", "removable_blocks": "m"}
     removed = []
@@ -182,14 +155,6 @@ async def test_what_was_said_is_not_to_be_repeated() -> None:
     assert asked.no_repeat_ngram == 4
 
 
-async def test_the_last_four_lines_are_repeated_still_less() -> None:
-    context = a_context(ScriptedModel(no_repeat_ngram=4))
-    await generated(context, with_turns(context, 6))
-    (asked,) = context.model.asked("generate")
-    lines = [RehearsalTokenizer().decode(line) for line in asked.recent_lines]
-    assert lines == ["Mara: Line 3.", "Piotr: Line 4.", "Mara: Line 5.", "Piotr: Line 6."]
-
-
 @pytest.mark.parametrize("speech", ["", "  \n "])
 async def test_an_empty_reply_is_an_error(speech: str) -> None:
     context = a_context(ScriptedModel(speech=[speech]))
@@ -202,21 +167,6 @@ async def test_line_breaks_in_a_reply_are_spaces_in_what_is_said() -> None:
     context = a_context(ScriptedModel(speech=[" Well,\n\nPiotr:  no. "]))
     await generated(context)
     assert context.store.candidates("k3f9", 1)[0].text == "Well, Piotr: no."
-
-
-async def test_an_utterance_begins_without_scores_and_without_a_judgement() -> None:
-    state = await generated(a_context(removal_factor=0.5))
-    assert (state["inconsistency"], state["conflict"], state["judged_by"]) == ([], False, None)
-    begun = await after(state, a_context(), begin_utterance)
-    assert (begun["scores"], begun["removed"]) == (None, [])
-
-
-async def test_nodes_executed_again_store_the_same() -> None:
-    context = a_context(record_scores="true")
-    state = await generated(context)
-    before = context.store.candidates("k3f9", 1)
-    assert await generated(context) == state
-    assert context.store.candidates("k3f9", 1) == before
 
 
 # --- judge ----------------------------------------------------------------------------------------------------------
@@ -319,14 +269,6 @@ async def test_backups_on_demand_and_with_the_utterance_are_the_same() -> None:
     assert (first, on_demand) == (second, with_utterance)
     assert len({candidate.text for candidate in on_demand}) > 1
     assert (len(calls), len(fewer_calls)) == (8, 5)
-
-
-async def test_no_backups_are_drawn_where_none_may_be_taken() -> None:
-    context, outcome = await spoken([9], max_rollbacks=0)
-    assert (outcome["rollbacks"], len(context.store.candidates("k3f9", 1))) == (0, 1)
-    for settings in ({"judge": "off"}, {"removal_factor": 0}):
-        context, _ = await spoken([], backups="with_utterance", **settings)
-        assert len(context.store.candidates("k3f9", 1)) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,22 +1,17 @@
 """Verbalised sampling and string seed of thought in a run: what is asked, drawn, recorded, judged and shown."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
-from support.commands import Cli
 from support.dialogue_case import a_context
 from support.scripted import ScriptedModel
 
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.models.rehearsal import RehearsalTokenizer
-from tertulia.models.served.repair import UnusableReplyError, read_answer, read_prose
 from tertulia.prompts.several import STRING_SEED
 from tertulia.state.context import Context
-from tertulia.state.errors import ModelError
-from tertulia.state.language_model import GenerationRequest, ReplyField
-from tertulia.state.parameters import Parameters
+from tertulia.state.language_model import GenerationRequest
 from tertulia.state.records import Candidate
 
 THREE = {"generation": "verbalized", "judge_runs": 1}
@@ -120,37 +115,6 @@ async def test_a_conflict_takes_another_of_the_replies_and_asks_for_none() -> No
     assert sum(call.node == "generate" for call in context.store.calls(context.run)) == 1
 
 
-@pytest.mark.usefixtures("three")
-async def test_looking_for_sense_keeps_what_was_stated() -> None:
-    model = Writing(["0.5", "0.3", "0.2"], speech=["Hm.", "No.", "So?"])
-    context, _ = await spoken(model, redraws=2, **THREE)
-    assert made(context)[0].faults is not None
-    assert sorted(candidate.probability or 0 for candidate in made(context)) == pytest.approx([0.2, 0.3, 0.5])
-
-
-FIELDS = [
-    field
-    for n in (1, 2)
-    for field in (
-        ReplyField(f"reply {n}", "speech", is_optional=True),
-        ReplyField(f"probability of reply {n}", "word", is_optional=True),
-    )
-]
-
-
-def test_a_hosted_model_may_leave_out_what_is_optional_and_write_a_list() -> None:
-    tokenizer = RehearsalTokenizer()
-    some = read_answer('{"reply 1": "Hm.", "probability of reply 1": 0.25}', FIELDS, tokenizer).fields
-    assert some == {"reply 1": "Hm.", "probability of reply 1": "0.25", "reply 2": "", "probability of reply 2": ""}
-    for written in ("1. Hm. (0.6)\n2. No. (0.4)", '{"replies": [{"text": "Hm.", "probability": 0.6}]}'):
-        with pytest.raises(UnusableReplyError):
-            read_answer(written, FIELDS, tokenizer)
-        prose = read_prose(f"<think>\nso\n</think>{written}", FIELDS).fields
-        assert prose["reply 1"] == written
-    with pytest.raises(UnusableReplyError):
-        read_prose(" … ", FIELDS)
-
-
 # --- string seed of thought -----------------------------------------------------------------------------------------
 
 
@@ -189,44 +153,3 @@ async def test_a_conflict_draws_another_string_with_another_reply() -> None:
         ("The lamp.", "x7Kq9"),
         ("The net.", "p2Lm4"),
     ]
-
-
-async def test_the_form_s_words_are_an_error_as_elsewhere() -> None:
-    with pytest.raises(ModelError, match="repeated the words of the form"):
-        await spoken(Writing(["x7"], speech=["what Mara says"]), generation="string_seed")
-
-
-# --- runs -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("settings", [{"generation": "verbalized"}, {"generation": "string_seed"}], ids=str)
-@pytest.mark.parametrize("layout", ["single_message", "chat_turns"])
-def test_rehearsed_runs_resume_fork_and_show_the_same(
-    settings: dict[str, str], layout: str, cli: Cli, tmp_path: Path
-) -> None:
-    options = [f"--set={name}={value}" for name, value in {**settings, "layout": layout}.items()]
-    asked = ("run", "tidewell", "--rehearse", "--lambda", "0.5", "--seed", "3", *options)
-    whole = cli(*asked, "--rounds", "4", "--json").json["run"]
-    part = cli(*asked, "--rounds", "2", "--json").json["run"]
-    longer = cli("fork", part, "--at", "3", "--set", "max_turns=4", "--json").json["run"]
-    again = cli("fork", whole, "--at", "1", "--json").json["run"]
-    for other in (longer, again):
-        assert not any(turn["differences"] for turn in cli("diff", whole, other, "--json").json["turns"])
-    shown = cli("show", whole, "--turn", "2")
-    candidates = cli("show", whole, "--turn", "2", "--json").json["candidates"]
-    if settings["generation"] == "verbalized":
-        assert all(0 <= candidate["probability"] <= 1 for candidate in candidates)
-        assert "stated probability" in shown.out
-        assert "5 replies in one, each with its probability" in shown.out
-    else:
-        assert all(len(candidate["string_seed"]) == 32 for candidate in candidates)
-        assert f"random string: {candidates[0]['string_seed']}" in shown.out
-        assert all(candidate["string_seed"] not in candidate["text"] for candidate in candidates)
-
-
-def test_values_of_several_replies_have_bounds() -> None:
-    assert Parameters().with_settings({"generation": "verbalized"}).drawn_max == 5
-    assert Parameters().with_settings({"generation": "string_seed"}).drawn_max == 4
-    for wrong in ({"verbalized_below": 0}, {"generation": "verbose"}):
-        with pytest.raises(Exception, match=next(iter(wrong))):
-            Parameters().with_settings(wrong)

@@ -16,7 +16,7 @@ from tertulia.prompts.assemble import InnerLife, UtteranceMaterial, assemble_pro
 from tertulia.prompts.cognition import AgentSituation, Question, ask_agent, clock
 from tertulia.prompts.remove import remove_units
 from tertulia.prompts.units import FIXED_UNITS
-from tertulia.prompts.vary import with_lengths, without_blocks
+from tertulia.prompts.vary import with_lengths
 from tertulia.state.cognition import Assessment, Character, SubGoal
 from tertulia.state.errors import UsageError
 from tertulia.state.meeting import Goal, Meeting
@@ -181,23 +181,6 @@ def test_no_lambda_takes_who_is_there_what_it_is_about_and_the_time(
     }
 
 
-@pytest.mark.parametrize("removable", ["e", "bhmpegr", "m", ""])
-def test_only_the_place_of_a_meeting_may_go(removable: str) -> None:
-    items = [unit for unit in a_prompt(the_quay(), "Ana", removable=removable).units if unit.block == "environment"]
-    assert all(unit.kind == "item" for unit in items)
-    assert {unit.id for unit in items} - {"environment.place"} == FIXED_UNITS
-    assert {unit.id for unit in items if unit.removable} == ({"environment.place"} if "e" in removable else set())
-
-
-def test_who_leaves_the_environment_out_leaves_all_of_it_out() -> None:
-    prompt = a_prompt(the_quay(), "Ana")
-    assert "environment" not in without_blocks(prompt, "e").blocks()
-    assert (
-        "environment"
-        not in a_prompt(the_quay(), "Ana").model_copy(update={"units": without_blocks(prompt, "bmpe").units}).blocks()
-    )
-
-
 @given(st.integers(1, 40), st.booleans(), st.integers(0, 9))
 def test_a_length_neither_drops_nor_copies_what_always_stands(count: int, words: bool, seed: int) -> None:
     prompt = a_prompt(the_quay(), "Ana")
@@ -211,9 +194,3 @@ def test_a_length_neither_drops_nor_copies_what_always_stands(count: int, words:
         unit.id for unit in prompt.units if unit.id in FIXED_UNITS
     ]
     assert words or len(made) == count
-
-
-def test_a_length_of_what_always_stands_alone_is_refused() -> None:
-    prompt = a_prompt(the_quay(place=None), "Ana")
-    with pytest.raises(UsageError, match="environment has no other items than those that always stand"):
-        with_lengths(prompt, Parameters().with_settings({"block_lengths": "e=9"}).lengths, random.Random(1))

@@ -10,12 +10,10 @@ from support.dialogue_case import a_pier, some_turns
 
 from tertulia.models.rehearsal import RehearsalTokenizer
 from tertulia.prompts.album import CallMaterial, PastExchange, assemble_call
-from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt, end_question
+from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt
 from tertulia.prompts.judge import assemble_judge_prompt
-from tertulia.prompts.placeholders import form_of, is_placeholder
-from tertulia.prompts.renaming import renamed, renaming_of
+from tertulia.prompts.placeholders import form_of
 from tertulia.prompts.render import render
-from tertulia.prompts.revise import Conflict, assemble_rewriting
 from tertulia.prompts.several import asking_for_candidates, candidate_keys
 from tertulia.prompts.templates import template
 from tertulia.state.parameters import ALBUM_CHAT, Parameters, Setting, Wording
@@ -145,11 +143,6 @@ def test_nothing_said_nothing_known_and_no_ending_read_like_this() -> None:
     )
 
 
-def test_a_rewriting_has_the_form_of_the_prompt() -> None:
-    conflict = Conflict("Mara", "Piotr", [], None, "Hm.", None, wording="paper")
-    assert assemble_rewriting(conflict).units[-1].text.endswith('{"Mara": "Mara\'s utterance"}')
-
-
 ROLE = (
     "Your environment description has the following points:[\n"
     "Ana 1 is chatting with Ana 2.\n"
@@ -232,30 +225,6 @@ def test_units_have_the_ids_and_kinds_that_they_have_in_our_words() -> None:
     assert list(kept("paper")) != list(kept("own")), "learned traits stand before innate ones"
 
 
-def test_every_unit_has_the_tokens_of_its_text() -> None:
-    prompt = assembled()
-    rendered = render(prompt, TOKENIZER)
-    spans = [rendered.token_spans[unit.id] for unit in prompt.units]
-    assert spans == sorted(spans)
-    for unit, (first, past_last) in zip(prompt.units, spans, strict=True):
-        assert TOKENIZER.decode(rendered.input_ids[first:past_last]) == unit.text
-
-
-def test_people_are_called_otherwise_throughout() -> None:
-    renaming = renaming_of(["Mara", "Piotr"], "Mara=Tifa Lockhart,Piotr=Cloud Strife")
-    prompt = renamed(assembled(), renaming)
-    assert not any(name in unit.text for unit in prompt.units for name in ("Mara", "Piotr"))
-    assert list(form_of(prompt)) == ["Tifa Lockhart", end_question("Tifa Lockhart")]
-    asking = asking_for_candidates(prompt, 2, asks_ending=False, wording="paper")
-    assert form_of(asking) == dict.fromkeys(("candidate 1", "candidate 2"), "Tifa Lockhart's utterance")
-
-
-def test_the_words_of_the_form_are_no_utterance() -> None:
-    form = form_of(assembled())["Mara"]
-    assert is_placeholder("Mara's utterance", form)
-    assert not is_placeholder("Mara's net is torn.", form)
-
-
 # --- the file -------------------------------------------------------------------------------------------------------
 
 
@@ -272,12 +241,6 @@ def test_what_the_paper_does_not_print_is_said_in_our_words() -> None:
     for file, entry in (("utterance", "basic_info.home"), ("sequential", "candidate"), ("chat_turns", "task.text")):
         given = dict.fromkeys(["speaker", "listener", "value", "number"], "x")
         assert template(file, wording="paper").fill(entry, given) == template(file).fill(entry, given)
-
-
-def test_there_are_words_for_as_many_candidates_as_can_be_asked_for() -> None:
-    for number in range(2, 21):
-        assert Parameters().with_settings({"sequential_candidates": number}).sequential_candidates == number
-        assert f"in_words.{number}" in template("sequential", wording="paper")
 
 
 def test_other_languages_do_not_have_them() -> None:

@@ -9,7 +9,6 @@ from support.dialogue_case import a_memory, a_pier, some_turns
 from tertulia.models.rehearsal import RehearsalTokenizer
 from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt, end_question, reply_object, reply_prefix_of
 from tertulia.prompts.ending import assemble_ending
-from tertulia.prompts.examples import exchanges
 from tertulia.prompts.judge import assemble_judge_prompt
 from tertulia.prompts.render import as_messages, render
 from tertulia.prompts.templates import PromptTemplate, template
@@ -87,54 +86,6 @@ def test_a_single_message_reads_like_this() -> None:
     )
 
 
-def test_chat_turns_read_like_this() -> None:
-    prompt = assembled(material(speaker="Piotr", turns=3, asks_ending=False), "chat_turns")
-    names = {"speaker": "Piotr", "listener": "Mara"}
-
-    def own(entry: str, **more: str) -> str:
-        return template("chat_turns").fill(entry, {**names, "value": '{"Piotr": "…"}', **more})
-
-    def common(entry: str, **more: str) -> str:
-        return template("utterance").fill(entry, {**names, **more})
-
-    system = [
-        own("opening.text"),
-        common("basic_info.lead"),
-        common("basic_info.name", value="Piotr"),
-        common("basic_info.home", value="the lighthouse"),
-        common("memory.lead"),
-        common("memory.item", memory="Piotr thought of the ferry on day 0."),
-        common("memory.item", memory="Piotr thought of the harbour on day 1."),
-        common("previous_dialogues.lead"),
-        common(
-            "previous_dialogues.item",
-            date="Monday, 04 May, 18:05",
-            lines="Piotr: The lamp is broken.\nMara: I have a spare.",
-        ),
-        common("previous_dialogues.tail"),
-        common("environment.place", place="the pier"),
-        own(
-            "environment.both_active",
-            first="Mara",
-            second="Piotr",
-            activity="mending a net",
-            listener_activity="reading",
-        ),
-        own("task.text"),
-        own("special_rules.text"),
-        own("output_instruction.text"),
-    ]
-    assert shown(prompt) == (
-        f"<|system|>{chr(10).join(system)}"
-        f"<|user|>{exchanges()[0][0]}"
-        f"<|assistant|>{json.dumps({'Piotr': exchanges()[0][1]}, ensure_ascii=False)}"
-        "<|user|>Line 1."
-        '<|assistant|>{"Piotr": "Line 2."}'
-        "<|user|>Line 3."
-        '<|assistant|>{"Piotr": "'
-    )
-
-
 def test_the_judge_is_asked_like_this() -> None:
     prompt = assembled(material())
     statements = [unit for unit in prompt.units if unit.id in ("memory.m1", "environment.place")]
@@ -191,20 +142,6 @@ def test_human_needs_stand_after_basic_info_where_they_are_switched_on() -> None
     assert order(human_needs=False, block_order="bmpech") == "bmpec"
 
 
-def test_human_needs_are_worded_as_in_the_appendix() -> None:
-    def needs(*unsatisfied: tuple[str, str], emotion: str | None = None) -> list[str]:
-        drawn = HumanNeeds(unsatisfied=unsatisfied, emotion=emotion, closeness="distant")
-        return texts(assembled(material(human_needs=drawn), blocks="hc"), "human_needs")[1:]
-
-    assert needs() == ["Mara feels distant to Piotr."]
-    assert needs(("", "bored"), ("extremely", "unwell"), emotion="afraid") == [
-        "Mara is bored.",
-        "Mara is extremely unwell.",
-        "Mara feels extremely afraid.",
-        "Mara feels distant to Piotr.",
-    ]
-
-
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("removable", ["bhmpe", "m", "pe", ""])
 def test_removable_are_the_items_of_the_chosen_blocks(layout: Layout, removable: str) -> None:
@@ -222,17 +159,6 @@ def test_blocks_without_items_are_not_rendered(layout: Layout) -> None:
     assert not {"human_needs", "memory", "previous_dialogues"} & set(prompt.blocks())
     shown_none = assembled(material(previous_dialogues_max=0), layout)
     assert "previous_dialogues" not in shown_none.blocks()
-
-
-def test_an_empty_current_dialogue_keeps_its_text() -> None:
-    (single,) = (unit for unit in assembled(material(turns=0)).units if unit.block == "current_dialogue")
-    assert (single.kind, single.text) == (
-        "text",
-        "Mara and Piotr have just met, and nobody has said anything yet.",
-    )
-    (opens,) = (unit for unit in assembled(material(turns=0), "chat_turns").units if unit.block == "current_dialogue")
-    names = {"speaker": "Mara", "listener": "Piotr"}
-    assert (opens.kind, opens.text) == ("text", template("chat_turns").fill("current_dialogue.opens", names))
 
 
 def test_the_latest_previous_dialogues_are_shown() -> None:
@@ -281,15 +207,6 @@ def test_unit_ids_are_unique_and_those_of_the_turn_before(layout: Layout) -> Non
     assert before.items() <= now.items()
     assert now.keys() - before.keys() == {"current_dialogue.turn_3", "current_dialogue.turn_4"}
     assert all(unit.id.startswith(f"{unit.block}.") for unit in later.units)
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_dialogue_window_shows_its_turns_under_their_own_numbers(layout: Layout) -> None:
-    prompt = assembled(material(turns=6), layout)
-    windowed = assembled(material(turns=some_turns(6)[4:]), layout)
-    whole = [unit for unit in prompt.units if unit.id.startswith("current_dialogue.turn_")]
-    shown_units = [unit for unit in windowed.units if unit.id.startswith("current_dialogue.turn_")]
-    assert shown_units == whole[4:]
 
 
 # --- chat turns -----------------------------------------------------------------------------------------------------
@@ -364,18 +281,3 @@ def test_a_variable_or_an_entry_that_is_missing_is_an_error() -> None:
         greeting.fill("section.entry", {})
     with pytest.raises(KeyError, match="other"):
         greeting.fill("other", {"who": "Mara"})
-
-
-@pytest.mark.parametrize("name", ["utterance", "chat_turns", "judge", "ending"])
-def test_shipped_templates_are_read(name: str) -> None:
-    assert template(name) is template(name)
-
-
-def test_units_of_an_earlier_prompt_are_taken_from_there() -> None:
-    before, after = assembled(material(turns=1)), assembled(material(turns=3))
-    same = {id(unit) for unit in before.units}
-    assert [unit.id for unit in after.units if id(unit) not in same] == [
-        "current_dialogue.turn_2",
-        "current_dialogue.turn_3",
-    ]
-    assert assembled(material()) == assembled(material())

@@ -6,24 +6,6 @@ from tertulia.state.names import Names
 from tertulia.worlds.catalog import resolve
 
 
-class _Counted(str):
-    """A name that counts how often it is hashed."""
-
-    __slots__ = ("times",)
-    times: int
-
-    def __hash__(self) -> int:
-        self.times = getattr(self, "times", 0) + 1
-        return super().__hash__()
-
-
-def test_names_are_hashed_once() -> None:
-    counted = _Counted("Ada")
-    names = Names([counted, "Bo"])
-    assert len({names: 1, Names.of(names): 2}) == 1
-    assert counted.times == 1
-
-
 @pytest.mark.parametrize("names", [(), ("Ada",), ("Ada", "Bo")])
 def test_names_are_the_tuple_of_them(names: tuple[str, ...]) -> None:
     made = Names.of(names)

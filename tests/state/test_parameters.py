@@ -155,8 +155,3 @@ def test_a_length_is_listed_with_its_bounds_and_refused_by_name() -> None:
     for value in ("3", "long", "2.5"):
         with pytest.raises(SettingError, match=r"^max_reason_tokens=.*or 'auto'$"):
             Parameters().with_settings({"max_reason_tokens": value})
-
-
-def test_parameters_of_an_earlier_version_keep_their_lengths() -> None:
-    old = Parameters().model_dump(exclude={"choices"}) | {"max_utterance_tokens": 60, "max_thought_tokens": 32}
-    assert suited_to(chat_names.TRAITS, Parameters.model_validate(old)).utterance_tokens == 60

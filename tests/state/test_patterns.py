@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from tertulia.state.patterns import lazy_pattern
 
 
@@ -14,16 +12,3 @@ def test_a_pattern_does_what_a_compiled_one_does() -> None:
     assert lazy.sub(r"<\g<day>>", text) == compiled.sub(r"<\g<day>>", text)
     assert [match.span() for match in lazy.finditer(text)] == [match.span() for match in compiled.finditer(text)]
     assert (lazy.pattern, lazy.flags, lazy.match(text)) == (compiled.pattern, compiled.flags, None)
-
-
-def test_it_is_compiled_when_it_is_used_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled: list[str] = []
-    real = re.compile
-    monkeypatch.setattr(re, "compile", lambda text, flags=0: compiled.append(text) or real(text, flags))
-    lazy = lazy_pattern("never seen before")
-    assert compiled == []
-    for _ in range(2):
-        assert lazy.search("never seen before") is not None
-    assert compiled == ["never seen before"]
-    with pytest.raises(re.error):
-        lazy_pattern("(").search("")

@@ -1,17 +1,15 @@
 """Album chats in the store: parts of turns, pictures, populations, and one transaction for a round."""
 
-import itertools
-import time
 from pathlib import Path
 
 import pytest
-from support.stored import a_call, a_candidate, a_case, a_run, a_turn_record, stored_rows
-from support.stored_exchange import ANSWERER, ASKER, a_population, an_album_run, an_exchange, write_exchange
+from support.album_stored import a_population, an_album_run, write_album_run
+from support.stored import a_turn_record, stored_rows
 
-from tertulia.state.album import Exchange
-from tertulia.state.errors import NotFoundError, StorageError
+from tertulia.state.album import PictureFile, Population
+from tertulia.state.cognition import Trace, Visit
+from tertulia.state.errors import StorageError
 from tertulia.state.records import Prompt, TurnRecord, Unit
-from tertulia.storage.parts.search import Passage, search
 from tertulia.storage.schema import TABLES
 from tertulia.storage.store import SqlStore
 
@@ -20,11 +18,30 @@ PNG = b"\x89PNG\r\n\x1a\n\x00 not a text \xff"
 
 @pytest.fixture
 def album(store: SqlStore) -> SqlStore:
-    """A store with an album chat of three exchanges."""
-    store.create_run(an_album_run(), a_population())
-    for turn in (1, 2, 3):
-        write_exchange(store, "k3f9", turn)
+    """A store with an album chat of four exchanges."""
+    write_album_run(store, an_album_run("k3f9"))
+    for turn in (1, 2, 3, 4):
+        store.save_trace("k3f9", turn, Trace(visits=(Visit(node="n", agent="", before={}, update=None),), after={}))
     return store
+
+
+def an_exchange(store: SqlStore, turn: int) -> tuple[TurnRecord, dict[str, TurnRecord]]:
+    """The question of the second exchange, and its parts, as those of another turn."""
+
+    def moved(record: TurnRecord) -> TurnRecord:
+        return record.model_copy(update={"turn": record.turn.model_copy(update={"turn": turn})})
+
+    parts = store.parts("k3f9", 2).items()
+    return moved(store.turn_record("k3f9", 2)), {part: moved(record) for part, record in parts}
+
+
+def with_files(*hashes: str) -> Population:
+    """A population the first of whose pictures have files of these hashes."""
+    population = a_population()
+    files = [PictureFile(hash=hash, width=8, height=8, colours=("red",)) for hash in hashes]
+    pictures = enumerate(population.pictures)
+    given = tuple(picture.model_copy(update={"file": dict(enumerate(files)).get(at)}) for at, picture in pictures)
+    return population.model_copy(update={"pictures": given})
 
 
 def rows(store: SqlStore) -> dict[str, int]:
@@ -34,79 +51,12 @@ def rows(store: SqlStore) -> dict[str, int]:
 # --- parts ------------------------------------------------------------------------------------------------------------
 
 
-def test_parts_come_back_as_they_were_written(album: SqlStore) -> None:
-    for turn in (1, 2, 3):
-        question, parts = an_exchange(album, turn)
-        assert album.turn_record("k3f9", turn) == question
-        assert album.parts("k3f9", turn) == parts
-        assert list(album.parts("k3f9", turn)) == ["answer", "plan"]
-    written = {(turn, part): record.turn for turn in (1, 2, 3) for part, record in an_exchange(album, turn)[1].items()}
-    assert album.part_turns("k3f9") == written
-    assert list(album.part_turns("k3f9")) == sorted(written)
-    assert album.part_turns("k3f9", 2, 2) == {key: turn for key, turn in written.items() if key[0] == 2}
-    assert album.part_turns("k3f9", 4) == {}
-
-
-def test_candidates_of_a_part_are_its_own(album: SqlStore) -> None:
-    texts = {part: [c.text for c in album.candidates("k3f9", 2, part)] for part in ("", "answer", "plan")}
-    assert texts == {"": [" 0"], "answer": ["answer 0", "answer 1"], "plan": ["plan 0", "plan 1", "plan 2"]}
-    album.save_candidate("k3f9", 2, a_candidate(1, comment="Judged again."), "plan")
-    assert album.candidates("k3f9", 2, "plan")[1].comment == "Judged again."
-    assert [c.comment for c in album.candidates("k3f9", 2, "answer")] == [None, None]
-
-
-def test_a_dialogue_has_no_parts(store: SqlStore) -> None:
-    store.create_run(a_run(), a_case())
-    store.save_turn("k3f9", a_turn_record())
-    assert store.parts("k3f9", 1) == store.part_turns("k3f9") == {}
-    for turn in (0, 2):
-        with pytest.raises(NotFoundError, match=f"no turn {turn}; it has turns 1 to 1"):
-            store.parts("k3f9", turn)
-
-
 def test_written_twice_an_exchange_stays_as_it_was(album: SqlStore) -> None:
     before = stored_rows(album)
-    for turn in (1, 2, 3):
-        write_exchange(album, "k3f9", turn)
     question, parts = an_exchange(album, 2)
+    album.save_turn("k3f9", question, parts)
     album.save_turn("k3f9", question, {"plan": parts["answer"]})
     assert stored_rows(album) == before
-
-
-def test_questions_answers_and_plans_are_found(album: SqlStore) -> None:
-    for word, agent, kind in (
-        ("question", ASKER, "utterance"),
-        ("answer", ANSWERER, "utterance"),
-        ("plan", ASKER, "thought"),
-    ):
-        expected = [Passage("k3f9", turn, agent, kind, f"The {word} of turn {turn}.") for turn in (1, 2, 3)]
-        assert search(album.file, word) == search(album.file, word, "k3f9") == expected
-
-
-def test_views_show_the_question_as_the_turn_and_the_others_as_its_parts(album: SqlStore) -> None:
-    columns = "text, removed_units, rollbacks, inconsistency, scored_by, judged_by"
-    turns = album.file.rows(f"SELECT {columns} FROM each_turn WHERE run = 'k3f9'")
-    assert [tuple(row.values()) for row in turns] == [
-        (f"The question of turn {turn}.", 2, 0, 3.0, "scorer 0", "judge 0") for turn in (1, 2, 3)
-    ]
-    parts = album.file.rows(f"SELECT turn, part, speaker, {columns} FROM each_part")
-    assert [tuple(row.values()) for row in parts] == [
-        (
-            turn,
-            part,
-            speaker,
-            f"The {part} of turn {turn}.",
-            removed,
-            number,
-            3.0,
-            f"scorer {number}",
-            f"judge {number}",
-        )
-        for turn in (1, 2, 3)
-        for part, speaker, removed, number in (("answer", ANSWERER, 1, 1), ("plan", ASKER, 0, 2))
-    ]
-    units = album.file.rows("SELECT turn, unit, score FROM each_unit WHERE turn = 2 ORDER BY position")
-    assert [row["score"] for row in units] == [0.1, 0.2, None, None]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +68,7 @@ def test_views_show_the_question_as_the_turn_and_the_others_as_its_parts(album: 
         "UPDATE parts SET content_id = 999 WHERE turn = 2 AND part = 'answer'",
         "DELETE FROM parts WHERE turn = 2 AND part = 'answer'",
         "DELETE FROM parts WHERE turn = 2",
-        "UPDATE contents SET text = 'The plan of turn 9.' WHERE text = 'The plan of turn 2.'",
+        "UPDATE contents SET text = 'The tub: Black.' WHERE text = 'The tub: White.'",
     ],
 )
 def test_a_damaged_part_is_refused(album: SqlStore, damage: str) -> None:
@@ -159,7 +109,7 @@ def _save_and_fail(store: SqlStore, question: TurnRecord, parts: dict[str, TurnR
 
 
 def test_a_round_is_stored_whole_or_not_at_all_inside_another_transaction_too(album: SqlStore) -> None:
-    question, parts = an_exchange(album, 4)
+    question, parts = an_exchange(album, 5)
     stored = stored_rows(album)
     with pytest.raises(AssertionError):
         _save_and_fail(album, question, parts)
@@ -169,14 +119,14 @@ def test_a_round_is_stored_whole_or_not_at_all_inside_another_transaction_too(al
         with pytest.raises(AssertionError):
             _save_and_fail(album, question, parts)
         album.set_status("k3f9", "interrupted")
-    assert (album.run("k3f9").turns, album.run("k3f9").label, album.run("k3f9").status) == (3, "kept", "interrupted")
+    assert (album.run("k3f9").turns, album.run("k3f9").label, album.run("k3f9").status) == (4, "kept", "interrupted")
 
 
 def test_a_run_is_created_inside_a_transaction(path: Path) -> None:
     with SqlStore.open(path, create=True) as store:
         with store.transaction():
-            start = a_population(store.save_picture(PNG))
-            store.create_run(an_album_run(), start)
+            start = with_files(store.save_picture(PNG))
+            store.create_run(an_album_run("k3f9"), start)
         assert store.start("k3f9") == start
     with SqlStore.open(path) as store:
         assert store.start("k3f9") == start
@@ -222,11 +172,13 @@ def test_a_unit_with_a_picture_comes_back(store: SqlStore) -> None:
 
 def test_pictures_go_with_the_last_run_that_needs_them(store: SqlStore) -> None:
     in_both, in_one, in_prompt, of_nobody = (store.save_picture(bytes([i])) for i in range(4))
-    store.create_run(an_album_run("a"), a_population(in_both, in_one))
-    store.create_run(an_album_run("b"), a_population(in_both))
+    store.create_run(an_album_run("a"), with_files(in_both, in_one))
+    store.create_run(an_album_run("b"), with_files(in_both))
+    unit = Unit(id="picture.image", block="picture", kind="item", text="a heron", picture=in_prompt)
     for run in ("a", "b"):
-        write_exchange(store, run, 1, in_prompt)
-    store.create_run(an_album_run("c", parent=("b", 2)), a_population(in_both))
+        prompt = store.save_prompt(Prompt(units=(unit,), speaker="Ada", layout="l"))
+        store.save_turn(run, a_turn_record(prompt=prompt))
+    store.create_run(an_album_run("c", parent=("b", 2)), with_files(in_both))
 
     def held() -> set[str]:
         return {row["hash"] for row in store.file.rows("SELECT hash FROM pictures")}
@@ -239,40 +191,3 @@ def test_pictures_go_with_the_last_run_that_needs_them(store: SqlStore) -> None:
     store.remove_run("b")
     assert held() == {of_nobody}, "nobody has removed a run that pointed to it"
     assert {name for name, count in rows(store).items() if count} == {"pictures"}
-
-
-# --- size -------------------------------------------------------------------------------------------------------------
-
-
-def test_a_population_of_a_thousand_is_read_quickly(store: SqlStore) -> None:
-    start = a_population(*(f"{i:032x}" for i in range(10_240)), villagers=1024, each=10)
-    store.create_run(an_album_run(), start)
-    assert store.start("k3f9") == start
-    started = time.process_time()
-    for _ in range(5):
-        store.start("k3f9")
-    assert time.process_time() - started < 1.5
-
-
-def test_reading_an_exchange_looks_at_no_other(file_store: SqlStore) -> None:
-    """What SQLite executes for one exchange is the same among few and among many."""
-    store = file_store
-    store.create_run(an_album_run(), a_population())
-    steps = itertools.count()
-    costs = []
-    for first, last in ((1, 10), (11, 120)):
-        for turn in range(first, last + 1):
-            write_exchange(store, "k3f9", turn)
-            store.save_calls("k3f9", [a_call(ASKER, turn)])
-        started = next(steps)
-        store.file._connection.set_progress_handler(lambda: next(steps) < 0, 10)
-        store.part_turns("k3f9", 7, 7)
-        store.parts("k3f9", 7)
-        store.step("k3f9", 7, "", "exchange", Exchange)
-        store.candidates("k3f9", 7, "plan")
-        store.calls("k3f9", 7)
-        store.trace("k3f9", 7)
-        write_exchange(store, "k3f9", 7)
-        store.file._connection.set_progress_handler(None, 0)
-        costs.append(next(steps) - started)
-    assert costs[1] < 1.3 * costs[0]

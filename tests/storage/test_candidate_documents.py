@@ -34,15 +34,6 @@ def documents(store: SqlStore) -> list[Any]:
     ]
 
 
-def by_records(store: SqlStore) -> list[Any]:
-    return [candidate.model_dump(mode="json") for turn in (1, 2) for candidate in store.candidates(RUN, turn)]
-
-
-def test_candidates_are_their_records(stored: SqlStore) -> None:
-    read = [candidate for *_, candidates in documents(stored) for candidate in candidates]
-    assert json.dumps(read) == json.dumps(by_records(stored))
-
-
 @pytest.mark.parametrize(
     "changes",
     [

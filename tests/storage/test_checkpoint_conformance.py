@@ -84,14 +84,6 @@ def test_plain_langgraph_resumes_what_was_interrupted_in_a_store(tmp_path: Path)
         assert reviewed_graph(saver).get_state(CONFIG).values["messages"][-1].name == "Ana"
 
 
-async def test_it_serves_asynchronous_graphs_too(tmp_path: Path) -> None:
-    with checkpointer(tmp_path / "tertulia.db") as saver:
-        graph = reviewed_graph(saver)
-        await graph.ainvoke({"messages": [("user", "Hello")]}, CONFIG)
-        assert (await graph.ainvoke(Command(resume="Yes."), CONFIG))["messages"][-1].content == "Yes."
-        assert len([state async for state in graph.aget_state_history(CONFIG)]) == 4
-
-
 def _flip(path: Path, table: str, column: str) -> None:
     with closing(sqlite3.connect(path)) as connection:
         ((row, value),) = connection.execute(

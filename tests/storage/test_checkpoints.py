@@ -19,7 +19,6 @@ from langgraph.types import Send
 from support.stored import a_case, a_run
 from typing_extensions import TypedDict
 
-from tertulia.runs.driving.conversation import states_of
 from tertulia.state.errors import StorageError
 from tertulia.state.records import Utterance
 from tertulia.storage.sqlite.checkpoints import Checkpoints, PlainSerializer, open_checkpoints
@@ -83,57 +82,6 @@ async def test_many_runs_share_a_file_without_waiting_for_each_other(tmp_path: P
                     graph.ainvoke({"turn": 0}, thread(f"{durability} {i}"), durability=durability) for i in range(4)
                 )
                 assert {result["turn"] for result in await asyncio.gather(*runs)} == {10}
-
-
-async def test_history_is_listed_and_deleted() -> None:
-    async with open_checkpoints(":memory:") as checkpointer:
-        graph = counting_graph(checkpointer, turns=3)
-        await graph.ainvoke({"turn": 0}, thread("k3f9"))
-        await graph.ainvoke({"turn": 0}, thread("m2aa"))
-        turns = [state.values.get("turn") async for state in graph.aget_state_history(thread("k3f9"))]
-        assert turns == [3, 2, 1, 0, None]
-        async for _ in checkpointer.alist(thread("k3f9")):
-            assert await checkpointer.aget_tuple(thread("k3f9"))  # reading holds no lock in between
-        await checkpointer.adelete_thread("k3f9")
-        assert await checkpointer.aget_tuple(thread("k3f9")) is None
-        assert await checkpointer.aget_tuple(thread("m2aa")) is not None
-
-
-async def test_the_newest_of_many_checkpoints_is_found_without_reading_them_all() -> None:
-    steps = {}
-    for turns in (20, 200):
-        async with open_checkpoints(":memory:") as checkpointer:
-            graph = counting_graph(checkpointer, turns=turns)
-            await graph.ainvoke({"turn": 0}, thread("k3f9"), durability="sync")
-            listed = [state.values.get("turn") async for state in states_of(graph, thread("k3f9"))]
-            assert listed == [*reversed(range(turns + 1)), None]
-            counted: list[None] = []
-            checkpointer.conn.set_progress_handler(lambda counted=counted: counted.append(None), 10)
-            newest = await anext(states_of(graph, thread("k3f9")))
-            checkpointer.conn.set_progress_handler(None, 0)
-            assert newest.values["turn"] == turns
-            steps[turns] = len(counted)
-    assert steps[200] <= 1.2 * steps[20]
-
-
-async def test_a_fan_out_is_resumed_from_its_sends() -> None:
-    failing = {"Bo"}
-
-    async def agent(state: dict[str, Any]) -> State:
-        if state["agent"] in failing:
-            raise RuntimeError("the model went away")
-        return {"said": [state["agent"]]}
-
-    graph = StateGraph(State)
-    graph.add_node("agent", agent)
-    graph.add_conditional_edges(START, lambda _: [Send("agent", {"agent": name}) for name in ("Ana", "Bo")], ["agent"])
-    async with open_checkpoints(":memory:") as checkpointer:
-        compiled = graph.compile(checkpointer=checkpointer)
-        with pytest.raises(RuntimeError, match="went away"):
-            await compiled.ainvoke({"turn": 1}, thread("k3f9"), durability="sync")
-        failing.clear()
-        result = await compiled.ainvoke(None, thread("k3f9"), durability="sync")
-        assert result["said"] == ["Ana", "Bo"]
 
 
 # --- plain data -----------------------------------------------------------------------------------------------------
@@ -214,28 +162,6 @@ async def test_a_crafted_checkpoint_is_refused_and_executes_nothing(tmp_path: Pa
 # --- the file -------------------------------------------------------------------------------------------------------
 
 
-async def test_a_full_disk_is_told_and_the_run_goes_on_later(tmp_path: Path) -> None:
-    path = tmp_path / "tertulia.db"
-    async with open_checkpoints(path) as checkpointer:
-        graph = counting_graph(checkpointer, turns=400, interrupt_after=["speak"])
-        await graph.ainvoke({"turn": 0}, thread("k3f9"), durability="exit")
-        pages = checkpointer.conn.execute("PRAGMA page_count").fetchone()[0]
-        checkpointer.conn.execute(f"PRAGMA max_page_count = {pages + 3}").fetchone()
-        with pytest.raises(StorageError, match=r"the disk is full, .*tertulia.db"):
-            await drive(graph, 400)
-        checkpointer.conn.execute("PRAGMA max_page_count = 100000").fetchone()
-        reached = (await graph.aget_state(thread("k3f9"))).values["turn"]
-        assert 1 <= reached < 399
-        await drive(graph, 1)
-        state = await graph.aget_state(thread("k3f9"))
-        assert state.values["said"] == [f"line {turn}" for turn in range(1, reached + 2)]
-
-
-async def drive(graph: Any, turns: int) -> None:
-    for _ in range(turns):
-        await graph.ainvoke(None, thread("k3f9"), durability="exit")
-
-
 async def test_writes_of_a_task_are_stored_whole_or_not_at_all(tmp_path: Path) -> None:
     async with open_checkpoints(tmp_path / "tertulia.db") as checkpointer:
         await counting_graph(checkpointer, turns=1).ainvoke({"turn": 0}, thread("k3f9"))
@@ -246,10 +172,3 @@ async def test_writes_of_a_task_are_stored_whole_or_not_at_all(tmp_path: Path) -
         with pytest.raises(sqlite3.IntegrityError):
             await checkpointer.aput_writes(checkpoint.config, [("said", ["a"]), ("turn", 2)], "task")
         assert checkpointer.conn.execute("SELECT count(*) FROM writes WHERE task_id = 'task'").fetchone() == (0,)
-
-
-async def test_a_store_that_is_none_is_told(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("Dear diary, " * 100)
-    with pytest.raises(StorageError, match="not a Tertulia store"):
-        async with open_checkpoints(tmp_path / "notes.txt"):
-            pass

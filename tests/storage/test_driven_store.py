@@ -13,7 +13,6 @@ from support.stored import a_candidate, a_case, a_prompt, a_run, a_turn_record
 
 from tertulia.state.cognition import Assessment, Call
 from tertulia.state.errors import ModelError, StorageError
-from tertulia.state.line_edit import PAUSED, Pause
 from tertulia.state.records import Candidate
 from tertulia.storage.driven import DrivenStore
 from tertulia.storage.sqlite.checkpoints import Checkpoints
@@ -102,12 +101,6 @@ def test_a_text_that_another_process_has_deleted_between_two_runs_is_stored_agai
         with then.deferring():
             then.save_turn("then", a_turn_record(1))
         assert [turn.text for turn in store.turns("then")] == ["Line 1."]
-
-
-def test_outside_of_driving_all_is_stored_at_once(plain: SqlStore) -> None:
-    driven = DrivenStore(plain, RUN)
-    driven.save_candidate(RUN, 1, said(0, "Hello."))
-    assert [found.text for found in plain.candidates(RUN, 1)] == ["Hello."]
 
 
 # --- what is kept ---------------------------------------------------------------------------------------------------
@@ -215,18 +208,3 @@ def test_a_turn_reads_one_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert command("run", "tidewell", *given, "--store", tmp_path / f"{rounds}.db").code == 0
         taken.append(len(found))
     assert taken[1] - taken[0] == 4
-
-
-def test_whether_a_pause_was_asked_for_is_one_read_and_stores_nothing(
-    plain: SqlStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    driven = DrivenStore(plain, RUN)
-    with driven.deferring():
-        driven.save_candidate(RUN, 3, said(0, "Hello."))
-        with counted(monkeypatch) as found:
-            assert driven.steps(RUN, PAUSED, Pause, 1, 3, "") == {}
-        assert found == {"reads": 1}
-        assert rows(plain, "candidates") == 0
-        plain.save_step(RUN, 2, "", PAUSED, Pause())
-        assert driven.steps(RUN, PAUSED, Pause, 1, 3, "") == {(2, ""): Pause()}
-        assert driven.steps(RUN, PAUSED, Pause, 3, 3, "") == {}

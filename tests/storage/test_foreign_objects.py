@@ -20,9 +20,8 @@ from support.stored import a_case, a_run
 from tertulia.state.errors import StorageError
 from tertulia.storage.sqlite.locks import drive_lock
 from tertulia.storage.sqlite.objects import is_known, objects
-from tertulia.storage.sqlite.opening import open_connection
 from tertulia.storage.store import SqlStore
-from tertulia.storage.values import LARGEST_UNPACKED_BYTES, DamagedValueError, packed, parsed, unpacked
+from tertulia.storage.values import LARGEST_UNPACKED_BYTES, DamagedValueError, parsed, unpacked
 
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r"
 
@@ -73,30 +72,11 @@ def test_what_others_made_is_refused_and_nothing_is_written(stored: Path, statem
     assert stored.read_bytes() == before
 
 
-def test_how_to_remove_it_is_said_and_works(stored: Path) -> None:
-    altered(stored, "CREATE TABLE mine (a)")
-    with pytest.raises(StorageError) as refused:
-        SqlStore.open(stored)
-    command = str(refused.value).partition("to remove it: ")[2]
-    assert command == f'sqlite3 {stored} "DROP TABLE mine"'
-    altered(stored, "DROP TABLE mine")
-    with SqlStore.open(stored) as store:
-        assert len(store.runs()) == 1
-
-
 def test_a_new_store_is_known_by_its_hash(cli: Cli, stored: Path) -> None:
     rehearse(cli)
     for path in (stored, Path("tertulia.db")):  # without LangGraph's tables, and with them
         with closing(sqlite3.connect(path)) as connection:
             assert is_known(objects(connection)), "note the new hash in tertulia/storage/sqlite/objects.py"
-
-
-def test_statistics_of_other_tools_are_accepted(stored: Path) -> None:
-    with closing(sqlite3.connect(stored)) as connection:
-        connection.execute("ANALYZE")
-        connection.commit()
-    with SqlStore.open(stored) as store:
-        assert len(store.runs()) == 1
 
 
 LONG_QUERY = f"""
@@ -133,10 +113,6 @@ def test_a_signal_is_heard_in_a_query_without_end(stored: Path) -> None:
 
 
 # --- what is packed, and what is nested -------------------------------------------------------------------------------
-
-
-def test_what_was_packed_is_unpacked() -> None:
-    assert unpacked(packed("heron ö")) == "heron ö"
 
 
 @pytest.mark.parametrize(
@@ -227,12 +203,6 @@ def test_a_lock_is_a_file(path: Path, make: Callable[[Path], None]) -> None:
 def test_a_lock_is_of_an_id(path: Path, run: str) -> None:
     with pytest.raises(ValueError, match="is no id"), drive_lock(path, run):
         pass
-
-
-def test_a_connection_trusts_no_schema_before_it_is_checked(stored: Path) -> None:
-    with closing(open_connection(stored, create=False)) as connection:
-        assert connection.execute("PRAGMA cell_size_check").fetchone() == (1,)
-        assert connection.getlimit(sqlite3.SQLITE_LIMIT_LENGTH) < 10**8
 
 
 def test_no_file_is_deleted_that_a_journal_names(stored: Path, tmp_path: Path) -> None:

@@ -13,17 +13,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from sqlite_utils.cli import cli as sqlite_utils_cli
+from support.album_stored import an_album_run, write_album_run
 from support.commands import Cli
 from support.group_stored import write_meeting
 from support.merged import copied, execute
 from support.on_use import on_use
-from support.stored import NOW, a_case, a_run, a_turn_record, write_turns
-from support.stored_exchange import a_population, an_album_run, write_exchange
+from support.stored import NOW, a_case, a_run, write_turns
 
 from tertulia.metrics.diversity import distinct_n
-from tertulia.state.cognition import Assessment
 from tertulia.state.errors import NotFoundError, StorageError, UsageError
-from tertulia.state.records import TurnRecord
 from tertulia.storage import frames
 from tertulia.storage.store import SqlStore
 
@@ -59,7 +57,7 @@ def documented(view: str) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with a dialogue, a fork of it, a meeting, and an exchange of an album chat."""
+    """A store with a dialogue, a fork of it, a meeting, and an album chat."""
     path = tmp_path_factory.mktemp("made") / "tertulia.db"
     with SqlStore.open(path, create=True) as store:
         store.create_run(a_run(seed=2**70), a_case())
@@ -67,8 +65,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         store.create_run(a_run("f0rk", parent=("k3f9", 3), parameters={"removal_factor": 1, "seed": 3}), a_case())
         write_turns(store, "f0rk", 3, 3)
         write_meeting(store)
-        store.create_run(an_album_run("aaaa"), a_population())
-        write_exchange(store, "aaaa", 1)
+        write_album_run(store, an_album_run("aaaa"))
     return path
 
 
@@ -107,13 +104,6 @@ def test_values_come_as_python_and_pandas_have_them(made: Path) -> None:
     assert frames.calls(made)["results"].tolist() == [[]] * len(frames.calls(made))
 
 
-def test_a_fork_has_the_turns_of_its_parent_before_its_own(made: Path) -> None:
-    assert frames.turns(made, "f0rk")["turn"].tolist() == [1, 2, 3]
-    assert frames.units(made, "f0rk")["turn"].drop_duplicates().tolist() == [1, 2, 3]
-    both = frames.turns(made, ["f0rk", "k3f", "k3f9"])
-    assert both.groupby("run").size().to_dict() == {"f0rk": 3, "k3f9": 4}
-
-
 def test_parameters_have_columns_of_their_own_on_demand(path: Path) -> None:
     with SqlStore.open(path) as store:
         set_by_hand = {"removal_factor": 0.25, "max_turns": 9, "nodes": {"score": "mine"}}
@@ -141,7 +131,7 @@ def test_parameters_have_columns_of_their_own_on_demand(path: Path) -> None:
         ("UPDATE contents SET text = 'A swan.' WHERE text LIKE 'Ana saw heron number 1.%'", frames.units),
         ("UPDATE steps SET record = '{}' WHERE round = 1 AND agent = 'Ada' AND node = 'bid'", frames.agent_rounds),
         ("UPDATE parts SET rollbacks = 9 WHERE turn = 1 AND part = 'plan'", frames.parts),
-        ("UPDATE contents SET text = 'No.' WHERE text = 'The plan of turn 1.'", frames.parts),
+        ("UPDATE contents SET text = 'No.' WHERE text = 'I choose the pot.'", frames.parts),
         ("UPDATE calls SET seconds = 9 WHERE round = 1 AND agent = 'Ada'", frames.calls),
         ("UPDATE lineage SET turns = 9 WHERE run = 'f0rk' AND depth = 1", frames.turns),
     ],
@@ -163,22 +153,6 @@ def test_a_store_and_runs_that_are_not_there_are_told(path: Path) -> None:
     path.write_text("not a store " * 100)
     with pytest.raises(StorageError, match="is not a Tertulia store"):
         frames.turns(path)
-
-
-def test_half_a_surrogate_pair_comes_back(path: Path) -> None:
-    half = "well\ud83d."
-    with SqlStore.open(path) as store:
-        said = a_turn_record(5).turn.model_copy(update={"text": half})
-        store.save_turn("k3f9", TurnRecord(turn=said))
-        call = store.calls("m33t")[-1]
-        reply = call.replies[0].model_copy(update={"text": half})
-        store.save_calls("m33t", [call.model_copy(update={"replies": (reply,), "parameters": {"begun": half}})])
-        thought = store.step("m33t", 1, "Ada", "assess", Assessment)
-        assert thought is not None
-        store.save_step("m33t", 1, "Ada", "assess", thought.model_copy(update={"thought": half}))
-    assert frames.turns(path, "k3f9")["text"].iloc[-1] == half
-    assert frames.agent_rounds(path)["thought"].iloc[0] == half
-    assert frames.calls(path, "m33t")[["reply", "parameters"]].iloc[-1].tolist() == [half, {"begun": half}]
 
 
 def test_without_pandas_the_extra_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

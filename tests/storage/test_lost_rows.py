@@ -11,10 +11,6 @@ import pytest
 from support import in_process
 from support.commands import Cli
 
-from tertulia.state.errors import StorageError
-from tertulia.storage.store import SqlStore
-from tertulia.viewer.documents.by_path import document_at
-
 Command = tuple[str, ...]
 
 #: Gives the id of a run.
@@ -41,9 +37,7 @@ SWEEP = ("sweep", "tidewell", "--rehearse", "--lambda", "0,1", "--trials", "1", 
 WHAT_WAS_EXECUTED = ("show", "@last", "--node", "all")
 REPLAY, COST = ("replay", "@last", "--speed", "0"), ("show", "@last", "--cost")
 CHOOSING = (("lab", "list"), ("runs", "--status", "finished"), ("runs", "--scenario", "tidewell"))
-FIGURES = ("/turns", "/figures")
 BID = "round = 2 AND node = 'bid' AND agent = 'Bob'"
-LAST_UNIT = "SELECT max(id) FROM units WHERE removable"
 
 
 @pytest.fixture(scope="module")
@@ -132,29 +126,6 @@ def test_what_is_lost_is_told(
         cli(*command).complains(1, "tertulia.db is damaged", words)
 
 
-READ: list[tuple[tuple[Command, ...], str, str, tuple[str, ...]]] = [
-    ((DIALOGUE,), "UPDATE turns SET turn = 9 WHERE turn = 3", "checksum", ("",)),
-    ((DIALOGUE,), "DELETE FROM turns", "is missing", ("",)),
-    ((DIALOGUE, FORK), "UPDATE lineage SET depth = 2 WHERE depth = 1", "damaged", ("",)),
-    ((DIALOGUE,), "UPDATE units SET removable = 1 - removable WHERE kind = 'item'", "damaged", FIGURES),
-    ((DIALOGUE,), f"UPDATE units SET kind = 'text', removable = 0 WHERE id = ({LAST_UNIT})", "damaged", FIGURES),
-    ((DIALOGUE,), "DELETE FROM units WHERE kind = 'item'", "damaged", FIGURES),
-    ((DIALOGUE,), "DELETE FROM prompts", "damaged", FIGURES),
-    ((DIALOGUE,), "DELETE FROM unit_scores WHERE turn = 2 AND removed > 0", "not whole", ("/turns",)),
-]
-
-
-@pytest.mark.parametrize(("begins", "lost", "words", "pages"), READ)
-def test_no_document_is_made_of_what_is_left(
-    altered: Begun, tmp_path: Path, begins: tuple[Command, ...], lost: str, words: str, pages: tuple[str, ...]
-) -> None:
-    run = altered(lost, *begins)
-    with SqlStore.open(tmp_path / "tertulia.db") as store:
-        for page in pages:
-            with pytest.raises(StorageError, match=words):
-                document_at(store, f"runs/{run}{page}")
-
-
 @pytest.mark.parametrize(
     "lost",
     [
@@ -219,12 +190,6 @@ def test_an_encounter_that_is_lost_with_its_conversation_is_told(
             connection.executemany(f"DELETE FROM {table} WHERE run = ?", [(run,) for run in runs])
     cli("days", "@last").complains(1, "tertulia.db is damaged", missing)
     cli("days", "@last", "--encounters").complains(1, "tertulia.db is damaged", missing)
-
-
-def test_an_encounter_that_is_lost_is_told(cli: Cli, altered: Begun) -> None:
-    altered("DELETE FROM encounters WHERE number = 1", TWO_DAYS)
-    for command in (("runs",), ("days", "@last", "--encounters")):
-        cli(*command).complains(1, "the encounter of conversation ", "-1-1 is missing")
 
 
 @pytest.mark.parametrize(

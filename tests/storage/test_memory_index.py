@@ -90,34 +90,11 @@ def test_of_five_thousand_it_finds_what_the_exact_scan_finds(long_index: MemoryI
     assert min(shares) >= 0.9
 
 
-@pytest.mark.parametrize("weight", ["relevance", "recency", "importance"])
-def test_a_single_weight_alone(long_index: MemoryIndex, weight: str) -> None:
-    weights = dict.fromkeys(("retrieval_relevance", "retrieval_recency", "retrieval_importance"), 0.0)
-    chosen = Parameters().with_settings({**weights, f"retrieval_{weight}": 1.0})
-    points = ["3:now"]
-    exact = [memory.id for memory in retrieve_memories(LONG, points, NOW, Themes(), chosen)]
-    found = long_index.recollect(5000, (), Themes().embed(points), chosen)
-    best = [f"m{number}" for number in best_of(found, chosen)]
-    if weight == "importance":  # hundreds share the highest
-        assert {LONG[int(id[1:]) - 1].importance for id in best} == {10}
-    else:
-        assert len({*best} & {*exact}) >= 0.95 * len(exact)
-
-
 def test_what_came_later_makes_no_difference(long_index: MemoryIndex) -> None:
     shorter = indexed(LONG[:4500])
     for trial in range(5):
         points = [f"{trial}:now", f"{trial}:then"]
         assert asked(long_index, 4500, points) == asked(shorter, 4500, points)
-
-
-def test_growing_while_it_is_used_makes_no_difference(long_index: MemoryIndex) -> None:
-    grown = indexed(LONG[:4200])
-    for number, memory in enumerate(LONG[4200:], start=4201):
-        grown.add(number, memory, np.array(Themes().embed([memory.text])[0], np.float16))
-        if number % 97 == 0:
-            asked(grown, number, ["5:now"])
-    assert asked(grown, 5000, ["5:now"]) == asked(long_index, 5000, ["5:now"])
 
 
 def test_a_short_stream_is_looked_at_whole() -> None:
@@ -180,15 +157,6 @@ def test_from_the_store_as_by_the_definition(store: SqlStore) -> None:
     for length in (400, 250):
         exact = retrieve_memories(LONG[:length], points, NOW, Themes(), Parameters())
         assert ids(store, somebody(length), *points) == [memory.id for memory in exact]
-
-
-def test_memories_come_back_as_they_were(store: SqlStore) -> None:
-    rests = LONG[400].model_copy(update={"evidence": ("m3", "m7"), "kind": "thought"})
-    store.simulations.save_memories("town", "Mara", 400, [rests], Themes().embed([rests.text]))
-    stream = somebody(401).stream
-    assert stream is not None
-    assert store.remembered(stream) == [*LONG[:400], rests]
-    assert store.remembered(stream, [401, 2]) == [LONG[1], rests]
 
 
 def test_written_again_nothing_changes(store: SqlStore) -> None:

@@ -1,11 +1,10 @@
 """Stores that are merged: every row of a run arrives once, in whatever order, and what differs is refused by name."""
 
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from support.merged import assert_same, copied, execute, forged, merged
-from support.stored import NOW, a_case, a_run, a_turn_record, write_turns
+from support.stored import a_case, a_run, a_turn_record, write_turns
 from support.town_stored import write_town
 
 from tertulia.api.running import run
@@ -18,9 +17,7 @@ from tertulia.state.errors import StorageError
 from tertulia.storage.merging.carrying import SourceError
 from tertulia.storage.merging.stores import Merged, merge
 from tertulia.storage.parts.annotations import Annotations
-from tertulia.storage.sqlite.database import StoreFile
 from tertulia.storage.store import SqlStore
-from tertulia.storage.tables import Table
 
 
 @pytest.fixture(scope="module")
@@ -86,37 +83,6 @@ def test_the_order_of_sources_does_not_matter(stores: dict[str, Path], tmp_path:
     assert_same(first, second)
 
 
-def test_runs_are_listed_by_when_they_were_created(tmp_path: Path, into: Path) -> None:
-    older = write_run(tmp_path / "older.db", "old2", created=NOW - timedelta(days=1))
-    newer = write_run(tmp_path / "newer.db", "new2")
-    merged(into, newer, older)
-    with SqlStore.open(into) as store:
-        assert [record.run for record in store.runs()] == ["new2", "old2"]
-        assert store.run("@last").run == "new2"
-
-
-def test_some_runs_come_with_their_ancestors_and_nothing_else(stores: dict[str, Path], into: Path) -> None:
-    with SqlStore.open(stores["hers"]) as source, SqlStore.open(into, create=True) as target:
-        fork = next(record for record in source.runs() if record.parent is not None)
-        found = merge(source, target, runs=[fork.run])
-        assert set(found.added) == {
-            shared["ancestor"] for shared in Table(source.file, "lineage").select("WHERE run = ?", fork.run)
-        }
-        assert target.turns(fork.run) == source.turns(fork.run)
-
-
-def test_scores_are_copied_by_one_statement_for_many_runs(tmp_path: Path, into: Path) -> None:
-    source = write_run(write_run(tmp_path / "source.db"), "a2b3")
-    inserted = []
-    with SqlStore.open(source) as given, SqlStore.open(into, create=True) as target:
-        assert isinstance(target.file, StoreFile)
-        target.file.database.conn.set_trace_callback(inserted.append)
-        merge(given, target)
-    into_scores = [sql for sql in inserted if sql.startswith("INSERT INTO") and "unit_scores" in sql]
-    assert len(into_scores) == 1
-    assert_same(source, into)
-
-
 def test_a_store_in_memory_is_merged_into_row_by_row(stores: dict[str, Path], into: Path) -> None:
     """As where the source can't be read over the target's connection."""
     with SqlStore.open(stores["meeting"]) as source, SqlStore.open(":memory:") as between:
@@ -133,17 +99,6 @@ def test_halves_of_surrogate_pairs_arrive_as_they_were(tmp_path: Path, into: Pat
     assert_same(source, into)
     (found,) = merged(into, source)
     assert found == Merged(unchanged=("k3f9",))
-
-
-@pytest.mark.parametrize(
-    ("table", "column"), [("unit_scores", "removed"), ("candidates", "attempt"), ("turns", "rollbacks")]
-)
-def test_a_row_that_was_altered_refuses_its_run(table: str, column: str, tmp_path: Path, into: Path) -> None:
-    source = write_run(tmp_path / "source.db")
-    execute(source, (f"UPDATE {table} SET {column} = {column} + 7", ()))
-    (found,) = merged(into, source)
-    assert f"a row of {table} does not match its checksum" in found.refused["k3f9"]
-    assert not found.added
 
 
 # --- runs that went on ----------------------------------------------------------------------------------------------

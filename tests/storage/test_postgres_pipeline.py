@@ -1,10 +1,9 @@
-"""Transactions on a server: sent in one go, waited for where a row is asked for, undone as a whole."""
+"""Transactions on a server: read as they go, and undone as a whole."""
 
 from collections.abc import Iterator
 
 import psycopg
 import pytest
-from support.counted_trips import CountedTrips
 from support.postgres_server import PostgresServer
 
 from tertulia.state.errors import StorageError
@@ -17,41 +16,21 @@ _INSERT = "INSERT INTO contents (hash, text) VALUES (?, ?)"
 
 
 @pytest.fixture
-def counted(postgres: PostgresServer) -> Iterator[tuple[SqlStore, CountedTrips]]:
-    """A store, and how many round trips it took."""
-    trips = CountedTrips(postgres.port)
-    direct = postgres.url()
-    address = ServerAddress(direct.replace(f":{postgres.port}", f":{trips.port}"))
-    with SqlStore.open(address, create=True) as store:
-        yield store, trips
+def store(postgres: PostgresServer) -> Iterator[SqlStore]:
+    with SqlStore.open(ServerAddress(postgres.url()), create=True) as opened:
+        yield opened
 
 
 def texts(store: SqlStore) -> list[str]:
     return sorted(row["text"] for row in store.file.rows("SELECT text FROM contents"))
 
 
-def test_a_transaction_that_asks_for_nothing_is_one_round_trip(counted: tuple[SqlStore, CountedTrips]) -> None:
-    store, trips = counted
-    before = trips.trips
-    with store.transaction():
-        for number in range(5):
-            store.file.write(_INSERT, f"{number}", f"text {number}")
-    assert trips.trips - before == 1
-    before = trips.trips
-    store.file.write(_INSERT, "5", "text 5")
-    assert trips.trips - before == 1
-    assert texts(store) == [f"text {number}" for number in range(6)]
-
-
-def test_what_was_written_is_read_in_the_same_transaction(counted: tuple[SqlStore, CountedTrips]) -> None:
-    store, trips = counted
-    before = trips.trips
+def test_what_was_written_is_read_in_the_same_transaction(store: SqlStore) -> None:
     with store.transaction():
         store.file.write(_INSERT, "a", "one")
         assert texts(store) == ["one"]
         assert store.file.write("UPDATE contents SET text = ?", "two").rowcount == 1
         assert texts(store) == ["two"]
-    assert trips.trips - before == 4
 
 
 def write_together(
@@ -65,8 +44,7 @@ def write_together(
             raise error
 
 
-def test_what_fails_undoes_all_of_a_transaction(counted: tuple[SqlStore, CountedTrips]) -> None:
-    store, _ = counted
+def test_what_fails_undoes_all_of_a_transaction(store: SqlStore) -> None:
     with pytest.raises(psycopg.errors.UniqueViolation):
         write_together(store, ("a", "one"), ("a", "two"), ("b", "three"))
     assert not texts(store)
@@ -76,8 +54,7 @@ def test_what_fails_undoes_all_of_a_transaction(counted: tuple[SqlStore, Counted
     assert not texts(store)
 
 
-def test_what_fails_in_a_part_of_a_transaction_undoes_that_alone(counted: tuple[SqlStore, CountedTrips]) -> None:
-    store, _ = counted
+def test_what_fails_in_a_part_of_a_transaction_undoes_that_alone(store: SqlStore) -> None:
     with store.transaction():
         write_together(store, ("a", "one"))
         with pytest.raises(psycopg.errors.UniqueViolation):

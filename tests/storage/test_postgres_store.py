@@ -27,7 +27,6 @@ from tertulia.storage.merging.stores import merge
 from tertulia.storage.parts.search import search
 from tertulia.storage.postgres.text import decoded, encoded
 from tertulia.storage.store import SqlStore
-from tertulia.storage.watching import Watch
 
 ROOT = Path(__file__).parents[2]
 
@@ -258,20 +257,6 @@ def test_a_second_driver_is_told_the_first_and_a_dead_one_has_nothing(address: S
     finally:
         driver.kill()
         driver.communicate()
-
-
-def test_a_watch_sees_what_others_write(address: ServerAddress, server_store: SqlStore) -> None:
-    server_store.create_run(a_run(), a_case())
-    with SqlStore.open(address) as watched:
-        watch = Watch(watched)
-        before = watch.look()
-        server_store.set_label("k3f9", "a label")
-        assert watch.look().digest == before.digest or watch.look() is not before
-        write_turn(server_store, "k3f9", 1)
-        assert watch.look().runs["k3f9"].turns == 1
-        with server_store.drive_lock("k3f9"):
-            assert watch.look().runs["k3f9"].is_driven
-        assert not watch.look().runs["k3f9"].is_driven
 
 
 # --- conversations ----------------------------------------------------------------------------------------------------

@@ -54,9 +54,3 @@ def test_writing_is_told(unwritable: Path, cli: Cli) -> None:
         store.set_status("k3f9", "finished")
     cli("fork", "k3f9", "--at", "1", "--model", "rehearsal").complains(1, "can't be written", "copy it elsewhere")
     cli("run", "tidewell", "--rehearse").complains(1, "can't be written", "copy it elsewhere")
-
-
-def test_changes_that_were_not_written_back_are_told(unwritable: Path) -> None:
-    unwritable.with_name("tertulia.db-wal").write_bytes(b"something")
-    with pytest.raises(StorageError, match=r"last changes are still in tertulia\.db-wal"):
-        SqlStore.open(unwritable)

@@ -10,7 +10,7 @@ import pytest
 from support.commands import Cli
 from support.group_stored import write_meeting
 from support.postgres_server import NewStore
-from support.stored import a_case, a_run, stored_rows, write_turn, write_turns
+from support.stored import a_case, a_run, write_turn, write_turns
 
 from tertulia.state.errors import NotFoundError, StorageError, UsageError
 from tertulia.state.store import Dependents
@@ -99,17 +99,6 @@ def test_forks_keep_a_run_or_go_with_it(store: SqlStore) -> None:
     assert store.runs() == []
     with pytest.raises(NotFoundError, match="no run 'a'"):
         store.remove_run("a")
-
-
-def test_a_fork_goes_and_its_parent_stays_as_it_was(store: SqlStore) -> None:
-    store.create_run(a_run("a"), a_case())
-    write_turns(store, "a", 1, 4)
-    before = stored_rows(store)
-    store.create_run(a_run("b", parent=("a", 3)), a_case())
-    write_turns(store, "b", 3, 6)
-    store.remove_run("b")
-    assert stored_rows(store) == before
-    assert search(store.file, "line")
 
 
 def test_a_conversation_of_a_simulation_stays(cli: Cli) -> None:

@@ -1,7 +1,5 @@
 """Search in scripts without spaces: what is found, and what only looks like it."""
 
-import time
-
 import pytest
 
 from tertulia.storage.parts.contents import Contents
@@ -71,10 +69,3 @@ def test_what_somebody_remembers_is_found(spoken: SqlStore) -> None:
         ("memory", "玛丽亚常去公园"),
         ("utterance", PARK),
     ]
-
-
-def test_many_passages_are_looked_through_quickly(store_with_runs: SqlStore) -> None:
-    say(store_with_runs, *[f"第{number}天，我们在湖边谈论天气和晚饭。" for number in range(4_000)], PARK)
-    begin = time.process_time()
-    assert [found.text for found in search(store_with_runs.file, "公园", "k3f9")] == [PARK]
-    assert time.process_time() - begin < 1

@@ -15,7 +15,6 @@ from support.strategies import (
     meetings,
     prompts,
     runs,
-    texts,
     turn_records,
 )
 
@@ -25,7 +24,6 @@ from tertulia.state.meeting import Start
 from tertulia.state.records import (
     Candidate,
     Prompt,
-    Reply,
     RunRecord,
     TurnRecord,
     Unit,
@@ -45,13 +43,6 @@ def store_with_run(store: SqlStore) -> SqlStore:
 
 
 # --- round trips ----------------------------------------------------------------------------------------------------
-
-
-@few
-@given(text=texts)
-def test_texts_come_back(new_store: NewStore, text: str) -> None:
-    with new_store() as store:
-        assert store.text(store.save_text(text)) == text
 
 
 @few
@@ -100,13 +91,6 @@ def test_a_zero_with_a_sign_is_a_zero(store_with_run: SqlStore) -> None:
     store_with_run.save_turn("k3f9", a_turn_record(1, scores={"m1": -0.0}))
     assert store_with_run.candidates("k3f9", 1)[0].inconsistency == 0
     assert store_with_run.turn_record("k3f9", 1).scores == {"m1": 0}
-
-
-def test_reply_fields_keep_their_types(store_with_run: SqlStore) -> None:
-    reply = Reply(text="", tokens=(), text_tokens=(0, 0), fields={"a": "1", "b": 1, "c": True, "d": "true"})
-    store_with_run.save_candidate("k3f9", 1, Candidate(attempt=0, text="", reply=reply))
-    fields = store_with_run.candidates("k3f9", 1)[0].reply.fields
-    assert [type(value) for value in fields.values()] == [str, int, bool, str]
 
 
 # --- keys -----------------------------------------------------------------------------------------------------------

@@ -1,16 +1,13 @@
 """What goes on in agents, in the store: steps and calls come back as they went in, by their keys, and compactly."""
 
-import itertools
 import json
 import sqlite3
-from pathlib import Path
 from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.group_stored import a_group_run, a_meeting, write_meeting
-from support.long_meeting import write_group_round
+from support.group_stored import write_meeting
 from support.postgres_server import NewStore
 from support.stored import a_call, a_case, a_prompt, a_reply, a_run
 from support.strategies import counts, few, names, replies, texts
@@ -31,7 +28,6 @@ from tertulia.state.cognition import (
     Visit,
     WillingnessParts,
 )
-from tertulia.state.errors import StorageError
 from tertulia.state.records import Record, Reply
 from tertulia.storage.store import SqlStore
 
@@ -160,14 +156,6 @@ def test_fields_come_back_whatever_the_text_says(
     assert repr(back) == repr(reply)
 
 
-def test_a_text_that_holds_its_fields_is_stored_once(store_with_runs: SqlStore) -> None:
-    store_with_runs.save_calls(
-        "k3f9", [a_call("Ana", 1, a_reply('{"thought": "a quiet thought"}', thought="a quiet thought"))]
-    )
-    (row,) = store_with_runs.file.rows("SELECT replies FROM calls")
-    assert row["replies"].count("a quiet thought") == 1
-
-
 # --- keys -----------------------------------------------------------------------------------------------------------
 
 
@@ -215,14 +203,6 @@ def test_steps_calls_and_traces_written_twice_change_nothing(store_with_runs: Sq
         assert again == table or numbered[0] == numbered[1]
 
 
-def test_calls_are_stored_all_or_none(store_with_runs: SqlStore) -> None:
-    with pytest.raises((OverflowError, StorageError)):
-        store_with_runs.save_calls("k3f9", [a_call("Ana"), a_call("Bo", 2**70)])
-    assert store_with_runs.calls("k3f9") == []
-    store_with_runs.save_calls("k3f9", [])
-    assert store_with_runs.calls("k3f9") == []
-
-
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
 def test_what_json_can_not_hold_is_refused_not_changed(store_with_runs: SqlStore, number: float) -> None:
     bid = Bid(
@@ -241,34 +221,6 @@ def test_a_finding_holds_json_only(value: object) -> None:
 
 
 # --- size and effort ------------------------------------------------------------------------------------------------
-
-
-def test_a_round_of_five_is_small_and_every_round_alike(path: Path) -> None:
-    sizes = []
-    with SqlStore.open(path, create=True) as store:
-        store.create_run(a_group_run("k3f9"), a_meeting())
-        for round in range(31):
-            if round:
-                write_group_round(store, "k3f9", round)
-            if round % 5 == 0:
-                store.file.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                sizes.append(path.stat().st_size)
-        assert len(store.calls("k3f9")) == 30 * 15
-    added = [after - before for before, after in itertools.pairwise(sizes)]
-    assert (sizes[-1] - sizes[0]) / 30 < 59 * 1024
-    assert added[-1] <= 1.1 * added[2]
-    assert sum(added[3:]) <= 1.1 * sum(added[:3])
-
-
-def test_a_prompt_of_known_units_takes_a_handful_of_statements(file_store: SqlStore) -> None:
-    store, first = file_store, a_prompt(memories=200)
-    store.save_prompt(first)
-    statements: list[str] = []
-    store.file.database.conn.set_trace_callback(statements.append)
-    content = store.save_prompt(first.model_copy(update={"units": first.units[::-1]}))
-    store.file.database.conn.set_trace_callback(None)
-    assert 1 < len(statements) <= 6
-    assert store.prompt(content).units == first.units[::-1]
 
 
 def test_texts_and_units_that_a_failed_prompt_left_are_gone(file_store: SqlStore) -> None:

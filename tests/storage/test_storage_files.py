@@ -39,20 +39,6 @@ def test_a_store_outlives_its_connection_and_leaves_one_file(tmp_path: Path, nam
         assert store.prompt(store.turn_record("k3f9", 1).prompt) == a_prompt(1)
 
 
-def test_storage_is_linear_in_turns(path: Path) -> None:
-    sizes = []
-    with SqlStore.open(path, create=True) as store:
-        store.create_run(a_run(), a_case())
-        for turn in range(1, 61):
-            write_turn(store, "k3f9", turn)
-            if turn % 20 == 0:
-                store.file.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                sizes.append(path.stat().st_size)
-    second, third = sizes[1] - sizes[0], sizes[2] - sizes[1]
-    assert third < 1.1 * second
-    assert third / 20 < 8 * 1024
-
-
 @pytest.mark.parametrize(
     ("is_store", "statement", "reported"),
     [
@@ -211,16 +197,6 @@ def test_locks_that_were_left_are_cleared_and_one_that_is_held_is_not(path: Path
             store.clear_locks()
             assert lock("h31d").exists()
         assert sorted(path.parent.glob("*.lock")) == [lock("link"), lock("notes")]
-
-
-def test_who_has_driven_leaves_no_lock_of_those_that_were_killed(path: Path) -> None:
-    left = path.with_name(f"{path.name}.k3f9.lock")
-    with SqlStore.open(path, create=True) as store:
-        left.write_text("4194304")
-    assert left.exists()  # who only reads changes nothing
-    with SqlStore.open(path) as store, store.drive_lock("x2ab"):
-        pass
-    assert not left.exists()
 
 
 def test_the_lock_holds_within_a_process_and_is_freed_by_an_error(path: Path) -> None:

@@ -242,14 +242,3 @@ def test_a_thought_that_is_thought_again_is_found_as_it_is_now(store: SqlStore) 
     assert store.file.rows("SELECT rowid FROM passages_fts WHERE passages_fts MATCH 'asleep'") == []
     assert store.file.rows("SELECT count(*) AS n FROM passages WHERE kind = 'thought'") == [{"n": 1}]
     store.file.write("INSERT INTO passages_fts (passages_fts) VALUES ('integrity-check')")
-
-
-def test_what_two_runs_start_from_is_indexed_once_and_found_for_both(new_store: NewStore, held: Held) -> None:
-    with new_store() as store:
-        for run in ("k3f9", "m2aa"):
-            store.create_run(a_run(run), held.start)
-        memories = sum(len(held.start.participant(name).memories) for name in held.start.names)
-        assert store.file.rows("SELECT count(*) AS n FROM passages") == [{"n": memories}]
-        text = held.start.participant(held.start.names[0]).memories[0].text
-        assert [found.run for found in search(store.file, f'"{text}"')] == ["m2aa", "k3f9"]
-        assert [found.run for found in search(store.file, f'"{text}"', "k3f9")] == ["k3f9"]

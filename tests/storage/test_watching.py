@@ -3,10 +3,8 @@
 import os
 from pathlib import Path
 
-import pytest
 from support.stored import a_case, a_run, write_turns
 
-from tertulia.state.errors import StorageError
 from tertulia.storage.sqlite.locks import Drivers, drive_lock
 from tertulia.storage.store import SqlStore
 from tertulia.storage.watching import RunProgress, Watch
@@ -34,23 +32,6 @@ def test_a_look_is_the_same_until_something_is_written(path: Path) -> None:
         write_turns(writing, "f0rk", 2, 4)
         turns = {name: progress.turns for name, progress in watch.look().runs.items()}
         assert list(turns.items()) == [("f0rk", 4), ("k3f9", 2)], "a fork has those that it shares"
-
-
-def test_a_lock_that_nobody_holds_is_tried_once_and_never_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store, lock = tmp_path / "t.db", tmp_path / "t.db.k3f9.lock"
-    drivers, tried = Drivers(store), []
-    assert not drivers.is_driven("k3f9")
-    lock.write_text("1")  # as a driver that was killed leaves it
-    os.utime(lock, (0, 0))
-    monkeypatch.setattr("tertulia.storage.sqlite.locks.fcntl.flock", lambda *_: tried.append(1))
-    assert not any(drivers.is_driven("k3f9") for _ in range(3))
-    assert tried == [1]
-    monkeypatch.undo()
-    with drive_lock(store, "k3f9"):
-        assert all(drivers.is_driven("k3f9") for _ in range(3))
-        with pytest.raises(StorageError, match="is being driven"), drive_lock(store, "k3f9"):
-            pass
-    assert not drivers.is_driven("k3f9")
 
 
 def test_a_lock_that_is_being_taken_or_cannot_be_seen_counts_as_held(tmp_path: Path) -> None:

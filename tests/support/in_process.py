@@ -3,7 +3,6 @@
 import contextlib
 import io
 import re
-from pathlib import Path
 from typing import NamedTuple, Protocol
 from unittest.mock import patch
 
@@ -86,9 +85,3 @@ def check_terminal(result: Outcome) -> None:
     """Assert that nothing that a terminal would obey is in what a command printed."""
     found = HIDDEN.search(result.out + result.err)
     assert not found, f"{found[0]!r} was printed" if found else ""
-
-
-def write_files(folder: Path, **texts: str) -> None:
-    """Write scenario files, each called by its name."""
-    for name, text in texts.items():
-        (folder / f"{name}.yaml").write_text(text, encoding="utf-8")

@@ -2,8 +2,9 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any
+
+from support.store_content import first_difference
 
 from tertulia.storage.store import SqlStore
 from tertulia.storage.tables import Table
@@ -36,9 +37,9 @@ def differences(undisturbed: tuple[SqlStore, str], resumed: tuple[SqlStore, str]
     lines = []
     for kind in expected:
         keys = dict.fromkeys([*expected[kind], *found[kind]])
-        differing = (_first_difference(expected[kind].get(key), found[kind].get(key), f"{kind} {key}") for key in keys)
-        if first := next(filter(None, differing), None):
-            lines.append(first)
+        pairs = ((expected[kind].get(key), found[kind].get(key), f"{kind} {key}") for key in keys)
+        if differing := next((pair for pair in pairs if pair[0] != pair[1]), None):
+            lines.append(first_difference(*differing))
         elif list(expected[kind]) != list(found[kind]):
             lines.append(f"{kind}: the order is another")
     return lines
@@ -78,20 +79,3 @@ def _records(store: SqlStore, run: str) -> dict[str, dict[Any, Any]]:
         "prompt": {row["hash"]: 1 for row in store.file.rows("SELECT hash FROM prompts ORDER BY hash")},
         "unit": Counter(tuple(row.values()) for row in store.file.rows(f"{units} ORDER BY hash, unit, block")),
     }
-
-
-def _first_difference(expected: object, found: object, where: str) -> str | None:
-    """Return where two values, of JSON's kinds, first differ, and how; `None` if they are equal."""
-    if isinstance(expected, Mapping) and isinstance(found, Mapping) and list(expected) == list(found):
-        inner = (_first_difference(expected[key], found[key], f"{where}, {key}") for key in expected)
-        return next(filter(None, inner), None)
-    if isinstance(expected, list | tuple) and isinstance(found, list | tuple) and len(expected) == len(found):
-        pairs = enumerate(zip(expected, found, strict=True))
-        inner = (_first_difference(*pair, f"{where}, {at}") for at, pair in pairs)
-        return next(filter(None, inner), None)
-    return None if expected == found else f"{where}: {_short(expected)} undisturbed, {_short(found)} killed"
-
-
-def _short(value: object, length: int = 300) -> str:
-    text = repr(value)
-    return text if len(text) <= length else f"{text[:length]}…"

@@ -73,7 +73,7 @@ def differences(expected: Mapping[str, Sequence[Any]], found: Mapping[str, Seque
     for table in dict.fromkeys([*expected, *found]):
         pair = [list(rows.get(table, ())) for rows in (expected, found)]
         if pair[0] != pair[1]:
-            lines.append(f"{table}: {_first_difference(pair[0], pair[1])}")
+            lines.append(f"{table}: {first_difference(pair[0], pair[1])}")
     return lines
 
 
@@ -196,15 +196,15 @@ def _unpacked(value: Any) -> Any:
         return base64.b64encode(value).decode()
 
 
-def _first_difference(expected: Any, found: Any, where: str = "") -> str:
+def first_difference(expected: Any, found: Any, where: str = "") -> str:
     """Return where two different values, of JSON's kinds, first differ, and how."""
     if isinstance(expected, Mapping) and isinstance(found, Mapping) and list(expected) == list(found):
         inner = ((expected[key], found[key], f"{where}, {key}") for key in expected)
-        return _first_difference(*next(values for values in inner if values[0] != values[1]))
+        return first_difference(*next(values for values in inner if values[0] != values[1]))
     if isinstance(expected, list | tuple) and isinstance(found, list | tuple):
         if len(expected) == len(found):
             pairs = ((*pair, f"{where} {at}") for at, pair in enumerate(zip(expected, found, strict=True), start=1))
-            return _first_difference(*next(values for values in pairs if values[0] != values[1]))
+            return first_difference(*next(values for values in pairs if values[0] != values[1]))
         counted = f"{where} {len(expected)} undisturbed, {len(found)} now".strip()
         absent = next((row for row in expected if row not in found), None)
         added = next((row for row in found if row not in expected), None)

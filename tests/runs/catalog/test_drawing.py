@@ -36,13 +36,3 @@ def test_a_chosen_node_stands_under_its_place_inside_too() -> None:
     drawing = draw_graph("group_chat", settings={"nodes.score": "length"})
     assert "score<br/>length" in drawing.mermaid
     assert drawing.nodes == [{"place": "score", "name": "length", "source": "shipped"}]
-
-
-def test_a_graph_without_others_inside_is_drawn_alike() -> None:
-    assert draw_graph("utterance", xray=False).mermaid == draw_graph("utterance").mermaid
-
-
-def test_a_chosen_node_is_drawn_in_its_place() -> None:
-    drawing = draw_graph("utterance", settings={"nodes.select_candidate": "select_candidate"})
-    assert drawing.nodes == [{"place": "select_candidate", "name": "select_candidate", "source": "shipped"}]
-    assert "select_candidate<br/>select_candidate" in drawing.mermaid

@@ -63,14 +63,6 @@ def test_a_model_that_sees_is_shown_the_picture_that_a_model_like_clip_finds(
         assert compare(store, run, fork).is_same
 
 
-def test_captions_are_read_where_that_is_asked_for(tmp_path: Path, folders: dict[str, str]) -> None:
-    plan = plan_run("villagers", RunRequest({**SETTINGS, "max_turns": 1, "sight": "captions"}, model=folders["llava"]))
-    with SqlStore.open(tmp_path / "store.db", create=True) as store:
-        run = driven(store, plan, tmp_path)
-        assert {met.sight for met in store.steps(run, "exchange", Exchange).values()} == {"captioned, not seen"}
-        assert picture_units(store, store.turn_record(run, 1)) == []
-
-
 def test_a_model_that_reads_text_alone_is_not_asked_to_see(tmp_path: Path) -> None:
     tiny = str(save_tiny(tmp_path / "tiny"))
     plan = plan_run("villagers", RunRequest({**SETTINGS, "removal_factor": 0, "sight": "pictures"}, model=tiny))

@@ -2,7 +2,6 @@
 
 import asyncio
 import math
-import pickle
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -21,7 +20,7 @@ from tertulia.runs.planning.request import RunRequest
 from tertulia.runs.planning.simulations import begin_simulation, plan_simulation, reopen_simulation
 from tertulia.runs.planning.starting import begin, plan_run, reopen
 from tertulia.state.budget import NO_BUDGET, Budget
-from tertulia.state.errors import BudgetError, SettingError, StoppedError
+from tertulia.state.errors import BudgetError, SettingError
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.comparing import compare
 
@@ -170,24 +169,6 @@ def test_calls_under_way_are_waited_for_and_no_other_is_begun() -> None:
     assert begun == done == [1, 2, 3]
 
 
-def test_a_call_that_fails_is_not_counted() -> None:
-    limits, made = Limits(Budget(max_calls=2)), list[int]()
-
-    async def fail(number: int) -> None:
-        async with limits.admitted(1):
-            made.append(number)
-            raise ValueError("it failed")
-
-    async def drive() -> None:
-        async with limits.watching():
-            for number in range(6):
-                with pytest.raises(ValueError, match="it failed"):
-                    await fail(number)
-
-    run_or_abandon(drive())
-    assert made == [*range(6)]
-
-
 @pytest.mark.parametrize("name", ["max_calls", "max_tokens"])
 @pytest.mark.parametrize("value", [0, -1, 1.5, math.nan, "5", True])
 def test_what_is_counted_has_a_whole_number_from_1(name: str, value: Any) -> None:
@@ -212,9 +193,3 @@ def test_money_needs_a_price_of_every_model() -> None:
         "max_cost=1.5: openai:two has no price; say what a million tokens read, and a million written, cost: "
         "prices={'openai:two': (2.5, 10)}"
     )
-
-
-def test_what_stops_a_run_reaches_other_processes() -> None:
-    error = pickle.loads(pickle.dumps(BudgetError("its budget of 3 calls (3 made)")))
-    assert (type(error), str(error)) == (BudgetError, "stopped by its budget of 3 calls (3 made)")
-    assert isinstance(error, StoppedError)

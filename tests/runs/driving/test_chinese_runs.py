@@ -10,8 +10,9 @@ import pytest
 from support.commands import Cli
 from support.ga_builder import RunBuilder, node
 from support.protocol_server import serving
-from support.rehearsed import rehearse_in
 
+from tertulia.models import rehearsed_words
+from tertulia.models.rehearsed_words import Words
 from tertulia.nodes.mechanisms.registry import MECHANISMS
 from tertulia.state.cognition import Assessment, Finding
 from tertulia.state.meeting import EMOTIONS
@@ -39,6 +40,26 @@ participants:
   - {name: 老王, goals: [省钱], schedule: {joins: "18:01"}}
 """
 
+DIALOGUE = """
+name: 丢失的钥匙
+description: 旅舍里从昨天起少了一把钥匙。
+time: 2024-05-14 09:30:00
+place: 青年旅舍的厨房
+participants:
+  - {name: 李雷, age: 41, traits: 安静, activity: 翻抽屉, background: 李雷管着旅舍。, memories: [李雷昨天在公园散步。]}
+  - {name: 韩梅梅, activity: 煮咖啡, memories: [韩梅梅回家时没穿外套。]}
+previous_dialogues:
+  - {time: 2024-04-01 10:00:00, lines: [[李雷, 门锁了吗？], [韩梅梅, 锁了。]]}
+"""
+
+VILLAGERS = """
+title: 集市
+place: 集市广场
+villagers:
+  - {name: 玛丽, properties: {职业: 面包师}, album: [红风筝, 石桥]}
+  - {name: 王明, properties: {职业: 渔夫}, album: [铜壶, 小船]}
+"""
+
 #: What a model may read in Latin letters: the form's name, its booleans, names of fields and values.
 FIELDS = ("topic", "goal", "emotion", "personality", "yes", "no", "none", "meeting", "task")
 ALLOWED = {"JSON", "true", "false", *MECHANISMS, *FIELDS}
@@ -48,14 +69,16 @@ KEY = re.compile(r'"(?:[^"\\]|\\.)*"(?=:)')
 
 @pytest.fixture(autouse=True)
 def rehearsal_in_chinese(monkeypatch: pytest.MonkeyPatch) -> None:
-    rehearse_in(
-        monkeypatch,
+    topics = ("屋顶", "门", "钱")  # a prompt's own words may be keys of forms
+    words = Words(
         openings=("嗯。", "有道理。"),
         remarks=("小明，{a}的事你怎么看？", "我一直在想{a}。", "{a}比{b}要紧。"),
         endings=("{b}呢？", "你们说呢？"),
         comments=("{a}和{b}合不到一块儿。", "先把{a}弄清楚。", "大家在说{a}。"),
-        topics=("屋顶", "门", "钱"),
+        named="{}",
+        topic=lambda _, generator: generator.choice(topics),
     )
+    monkeypatch.setattr(rehearsed_words, "WORDS", words)
 
 
 def english_in(text: str) -> set[str]:
@@ -72,9 +95,9 @@ def texts_asked(store: SqlStore) -> Iterator[tuple[str, str]]:
             yield call.node, "\n".join([*units, *choices, *call.parameters.get("options", ())])
 
 
-def nodes_asked(cli: Cli, *arguments: str) -> set[str]:
+def nodes_asked(cli: Cli, *arguments: str, scenario: str = MEETING) -> set[str]:
     """Who asked a model in a run, after a look at what they asked."""
-    Path("s.yaml").write_text(MEETING, encoding="utf-8")
+    Path("s.yaml").write_text(scenario, encoding="utf-8")
     run = cli(*arguments, "--store", "s.db")
     assert run.code == 0, run.err
     assert "English" not in run.err + run.out
@@ -82,6 +105,28 @@ def nodes_asked(cli: Cli, *arguments: str) -> set[str]:
         asked = list(texts_asked(store))
     assert [(node, found, text) for node, text in asked if (found := english_in(text))] == []
     return {node for node, _ in asked}
+
+
+@pytest.mark.parametrize(
+    ("settings", "asks"),
+    [
+        (("layout=single_message", "human_needs=true"), {"generate"}),
+        (("layout=chat_turns", "human_needs=true", "ending=continuation"), {"generate"}),
+        (("judge=rating", "revision=combined", "inconsistency_threshold=1"), {"judge", "rewrite"}),
+        (("generation=sequential", "layout=single_message"), {"generate"}),
+    ],
+)
+def test_a_chinese_dialogue_is_asked_for_in_chinese(cli: Cli, settings: tuple[str, ...], asks: set[str]) -> None:
+    given = [word for setting in settings for word in ("--set", setting)]
+    arguments = ("run", "s.yaml", "--rehearse", "--rounds", "4", "--lambda", "0.7", *given)
+    assert nodes_asked(cli, *arguments, scenario=DIALOGUE) >= asks
+
+
+@pytest.mark.parametrize("setting", ["low", "high"])
+def test_a_chinese_album_chat_is_asked_for_in_chinese(cli: Cli, setting: str) -> None:
+    given = ("villagers=s.yaml", "language=zh", "layout=chat_turns", f"setting={setting}")
+    arguments = ("run", "villagers", "--rehearse", "--rounds", "3", *(f"--set={value}" for value in given))
+    assert len(nodes_asked(cli, *arguments, scenario=VILLAGERS)) >= 3  # the plan, the question and the answer
 
 
 #: The steps that make use of a mechanism, and the others.

@@ -7,18 +7,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
 from support.commands import Cli
-from support.stored import a_case, a_run
 
 import tertulia.runs.driving.interrupting
-from tertulia.runs.driving.driver import recorded_ending
 from tertulia.runs.driving.interrupting import interruptible, run_or_abandon
-from tertulia.storage.store import SqlStore
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -126,45 +121,6 @@ def test_what_does_not_end_is_left(monkeypatch: pytest.MonkeyPatch, caplog: pyte
     assert not caplog.records
 
 
-LEFT = """
-import asyncio
-import tertulia.runs.driving.interrupting
-from tertulia.runs.driving.interrupting import run_or_abandon
-
-tertulia.runs.driving.interrupting._TIDYING_S = 0.02
-
-async def stubborn():
-    try:
-        await asyncio.sleep(10)
-    finally:
-        try:
-            await asyncio.sleep(10)
-        finally:
-            asyncio.create_task(asyncio.sleep(0))  # there is no loop any more
-
-def interrupt():
-    raise KeyboardInterrupt
-
-async def hold():
-    left = [asyncio.create_task(stubborn()) for _ in range(3)]
-    await asyncio.sleep(0)
-    for _ in range(2):
-        asyncio.get_running_loop().call_soon(interrupt)
-    await asyncio.wait(left)
-
-try:
-    run_or_abandon(hold())
-except KeyboardInterrupt:
-    print("interrupted")
-"""
-
-
-def test_what_is_left_says_nothing_when_the_process_ends() -> None:
-    """A second interrupt comes before anybody tidies up, and what is left fails when it is closed."""
-    ended = subprocess.run([sys.executable, "-c", LEFT], capture_output=True, text=True, timeout=60)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "interrupted\n", "")
-
-
 HALF_MADE = """
 import asyncio, signal, sys
 from asyncio.selector_events import BaseSelectorEventLoop
@@ -215,14 +171,6 @@ def test_afterwards_signals_mean_what_they_meant_and_no_alarm_is_left() -> None:
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
-def test_failures_go_through_as_from_asyncio() -> None:
-    async def fail() -> None:
-        raise ValueError("no")
-
-    with pytest.raises(ValueError, match="no"), interruptible():
-        run_or_abandon(fail())
-
-
 def test_no_step_of_a_conversation_is_lost_to_a_signal(cli: Cli) -> None:
     """It comes when a step has left the loop's queue and has not begun, after which a task was waited for forever."""
     run, begun, at = asyncio.Handle._run, 0, 0
@@ -247,21 +195,3 @@ def test_no_step_of_a_conversation_is_lost_to_a_signal(cli: Cli) -> None:
         assert cli("runs", "--json").json["runs"][0]["status"] == "interrupted"
         assert cli("resume", "@last").code == 0
         assert cli("diff", whole, "@last", "--exit-code").code == 0
-
-
-def test_an_end_is_noted_though_a_query_was_left_open(tmp_path: Path) -> None:
-    path, ends = tmp_path / "p.db", []
-    with SqlStore.open(path, create=True) as store, SqlStore.open(path) as checkpoints:
-        store.create_run(a_run(), a_case())
-        left = store.file.database.conn.execute("SELECT 1 FROM runs UNION ALL SELECT 2")
-
-        def drive() -> None:
-            with recorded_ending(store, partial(store.set_status, "k3f9"), lambda *end: ends.append(end)):
-                next(left)
-                checkpoints.set_status("k3f9", "finished")
-                raise KeyboardInterrupt
-
-        with pytest.raises(KeyboardInterrupt):
-            drive()
-        assert ends == [("interrupted", None)]
-        assert store.run("k3f9").status == "interrupted"

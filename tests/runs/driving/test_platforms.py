@@ -30,14 +30,6 @@ def test_what_differs_is_said_in_words() -> None:
     assert HERE.differences(HERE) == []
 
 
-def test_what_makes_vectors_is_said() -> None:
-    numpy = HERE.model_copy(update={"embedder": "numpy 2"})
-    assert numpy.model_copy(update={"embedder": "numpy 3"}).differences(numpy) == [
-        "vectors of numpy 3 instead of numpy 2"
-    ]
-    assert HERE.differences(numpy) == numpy.differences(HERE) == []
-
-
 def test_a_run_notes_where_it_goes_on(cli: Cli, here: SimpleNamespace) -> None:
     cli("run", "tidewell", "--rehearse", "--rounds", "2")
     run = cli("show", "@last", "--json").json
@@ -57,11 +49,6 @@ def test_an_embedder_beside_a_model_of_a_server_computes_here() -> None:
     assert found is not None
     assert (found.device, found.precision, found.threads, found.embedder) == ("cpu", "float32", 1, "numpy 2")
     assert platform_of([RehearsalModel()], RehearsalEmbedder()) is None
-
-
-def test_a_rehearsal_depends_on_none(cli: Cli) -> None:
-    cli("run", "tidewell", "--rehearse", "--rounds", "1")
-    assert cli("show", "@last", "--json").json["platforms"] == []
 
 
 class _Failing(RehearsalModel):

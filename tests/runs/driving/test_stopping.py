@@ -11,9 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from support.commands import ENDLESS, Cli, rehearse, stop_between_writes
-from support.postgres_server import PostgresServer
 from support.stored import a_case, a_run
 
 from tertulia.runs.access.engines import ModelAccess
@@ -22,8 +20,7 @@ from tertulia.runs.driving.events import Event, TurnFinished, ignore
 from tertulia.runs.driving.stopping import stop, stop_all
 from tertulia.runs.planning.request import RunRequest
 from tertulia.runs.planning.starting import begin, plan_run, reopen
-from tertulia.state.errors import NotFoundError, SettingError, StoppedError, UsageError
-from tertulia.state.seat import Answer, Invitation
+from tertulia.state.errors import StoppedError
 from tertulia.storage.store import SqlStore
 from tertulia.storage.watching import Watch
 from tertulia.views.reading.comparing import compare
@@ -86,18 +83,6 @@ def test_a_run_of_another_process_stops_says_who_stopped_it_and_ends_the_same(cl
         assert f"has stopped after {store.run(run).turns} turns; to go on: tertulia resume {run}" in found["text"]
         assert resumed_like_one_that_never_stopped(store, run)
         assert (store.run(run).status, store.run(run).error) == ("finished", None)
-
-
-def test_on_a_server_too(postgres: PostgresServer, tmp_path: Path) -> None:
-    address = postgres.url("stopping")
-    with driven(tmp_path, "run", "tidewell", *ENDLESS, store=address) as process:
-        wait_until(lambda: turns_of_newest(address) >= 2)
-        with SqlStore.open(address) as store:
-            (found,) = stop_all(store, "tertulia stop", wait_s=20)
-            process.communicate(timeout=30)
-            assert (found.state, process.returncode) == ("stopped", 130)
-            assert str(store.run(found.name).error).startswith("stopped by ")
-            assert resumed_like_one_that_never_stopped(store, found.name)
 
 
 def driven_here(path: Path, at: int, then: Callable[[SqlStore], None], **plan: Any) -> tuple[str, BaseException | None]:
@@ -167,51 +152,6 @@ def test_a_request_of_before_does_not_stop_who_goes_on(tmp_path: Path) -> None:
         assert resumed_like_one_that_never_stopped(store, found.name)
 
 
-def test_who_waits_for_an_answer_stops_at_once(tmp_path: Path) -> None:
-    asked = threading.Event()
-    ended: list[Any] = []
-
-    async def ask(invitation: Invitation) -> Answer | None:
-        import asyncio
-
-        asked.set()
-        await asyncio.sleep(120)
-        return None
-
-    def drive() -> None:
-        with SqlStore.open(tmp_path / "tertulia.db", create=True) as store:
-            plan = plan_run("tidewell", RunRequest({"max_turns": 4}, model="rehearsal", seat="Leila Haddad"))
-            try:
-                drive_run(store, begin(store, plan, ModelAccess()), ignore, ask)
-            except BaseException as error:
-                ended.append(error)
-
-    thread = threading.Thread(target=drive)
-    thread.start()
-    assert asked.wait(60)
-    began = time.monotonic()
-    with SqlStore.open(tmp_path / "tertulia.db") as store:
-        (found,) = stop(store, ["@last"], "a test")
-    assert found.state == "stopped"
-    assert "Leila Haddad has a seat in it" in found.text
-    assert time.monotonic() - began < 5
-    thread.join(20)
-    assert isinstance(ended[0], StoppedError)
-
-
-def test_a_simulation_stops_in_the_middle_of_a_conversation(cli: Cli, tmp_path: Path) -> None:
-    with driven(tmp_path, "simulate", "tidewell", "--rehearse", "--days", "40") as process:
-        wait_until(lambda: turns_of_newest(tmp_path / "tertulia.db") >= 1)
-        (found,) = cli("stop", "--all", "--json").json["stopped"]
-        _, err = process.communicate(timeout=30)
-    assert (found["kind"], found["state"], process.returncode) == ("simulation", "stopped", 130)
-    assert err.splitlines()[-1] == f"to go on: tertulia simulate --resume {found['name']}"
-    assert err.splitlines()[-2].startswith("stopped by ")
-    with SqlStore.open(tmp_path / "tertulia.db") as store:
-        assert store.simulations.get(found["name"]).status == "interrupted"
-        assert not store.runs(status="running")
-
-
 def test_what_is_not_driven_is_told_apart(cli: Cli, tmp_path: Path) -> None:
     finished = rehearse(cli)
     with SqlStore.open(tmp_path / "tertulia.db") as store:
@@ -232,7 +172,7 @@ def test_what_is_not_driven_is_told_apart(cli: Cli, tmp_path: Path) -> None:
     assert cli("stop", "--all").out == "nothing is driven in this store\n"
 
 
-def test_wrong_names_and_times_are_told_in_a_sentence(cli: Cli, tmp_path: Path) -> None:
+def test_wrong_names_and_times_are_told_in_a_sentence(cli: Cli) -> None:
     cli("stop", "k3f9").complains(3, "no run 'k3f9'")
     finished = rehearse(cli)
     cli("stop", finished).complains(2, f"run {finished} is finished; there is nothing to stop")
@@ -243,10 +183,3 @@ def test_wrong_names_and_times_are_told_in_a_sentence(cli: Cli, tmp_path: Path) 
         cli("stop", "@last", "--wait", seconds).complains(
             2, f"--wait {seconds}: a number of seconds from 0 is expected"
         )
-    with SqlStore.open(tmp_path / "tertulia.db") as store:
-        with pytest.raises(UsageError, match=f"run {finished} is finished; there is nothing to stop"):
-            stop(store, [finished], "a test")
-        with pytest.raises(NotFoundError, match="did you mean"):
-            stop(store, [f"{finished}x"], "a test")
-        with pytest.raises(SettingError, match=r"^wait=soon: a number of seconds from 0 is expected"):
-            stop(store, [finished], "a test", wait_s="soon")  # type: ignore[arg-type]

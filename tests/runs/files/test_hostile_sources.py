@@ -1,7 +1,6 @@
 """Sources that nobody should have to trust: each is one line that says what to do, and the rest is merged."""
 
 import hashlib
-import importlib
 import os
 import sqlite3
 import sys
@@ -15,7 +14,7 @@ from support.merged import copied, execute, forged
 from support.stored import a_case, a_run, write_turns
 
 from tertulia.runs.files.merging import MergedSource, merge_stores
-from tertulia.runs.files.shard_files import put_shard, shards_at
+from tertulia.runs.files.shard_files import put_shard
 from tertulia.storage.store import SqlStore
 
 
@@ -129,24 +128,6 @@ def test_a_store_that_does_not_read_is_one_line(
     assert state(bad.parent) == before
 
 
-@pytest.mark.parametrize(
-    ("damage", "cause"),
-    [
-        (executed("UPDATE contents SET text = 'Other words.' WHERE text = 'Line 2.'"), "does not match its hash"),
-        (of_first_run("runs", seed="9" * 5000), ""),
-        (of_first_run("runs", extensions="[" * 100_000), ""),
-        (of_first_run("steps", execution=1 << 62), ""),
-    ],
-)
-def test_a_run_that_does_not_read_is_refused(good: Path, bad: Path, damage: Callable[[Path], None], cause: str) -> None:
-    damage(bad)
-    before = state(bad.parent)
-    found = merged_with(good, bad)
-    assert found.error is None
-    assert any(cause in reason for reason in found.merged.refused.values()) or not cause
-    assert state(bad.parent) == before
-
-
 def test_a_value_that_is_huge_is_not_read(good: Path, bad: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tertulia.storage.sqlite.opening.LARGEST_BYTES", 10**6)
     execute(bad, ("UPDATE contents SET text = CAST(zeroblob(1000001) AS TEXT) WHERE text = 'Line 2.'", ()))
@@ -172,17 +153,6 @@ def test_a_file_that_can_not_be_copied_is_told(
     found = merged_with(good, bad)
     assert found.error is not None
     assert found.error.startswith(f"{bad} can't be read")
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_and_a_folder_without_permission_are_told(good: Path, bad: Path) -> None:
-    bad.chmod(0)
-    assert "permission" in str(merged_with(good, bad).error)
-    bad.parent.chmod(0)
-    try:
-        assert "permission" in str(merged_with(good, bad.parent).error)
-    finally:
-        bad.parent.chmod(0o700)
 
 
 @pytest.mark.parametrize("way", ["./sent/../into.db", "link.db", "hard.db", "file://{folder}/into.db"])
@@ -231,81 +201,6 @@ def test_a_store_whose_writer_was_killed_is_not_touched(good: Path, bad: Path, t
 
 
 # --- addresses ------------------------------------------------------------------------------------------------------
-
-
-class LibraryError(Exception):
-    """An error that no other library knows, of which the second line is a trace."""
-
-
-@pytest.fixture
-def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that a host called `away.example` serves under `fake://`, and that no other host has."""
-    pytest.importorskip("fsspec")
-    from fsspec.implementations.local import LocalFileSystem
-
-    served = tmp_path / "served"
-    served.mkdir()
-
-    class FakeFileSystem(LocalFileSystem):  # type: ignore[misc]
-        protocol = "fake"
-        cachable = False
-
-        def __init__(self, host: str = "", **options: Any) -> None:
-            super().__init__(**options)
-            if host != "away.example":
-                raise LibraryError(f"no such host: fake://me:secret@{host}\n  at 0x7f")
-
-        @classmethod
-        def _strip_protocol(cls, path: str) -> str:
-            return path.partition("://")[2].partition("/")[2] if "://" in path else path
-
-        @staticmethod
-        def _get_kwargs_from_urls(path: str) -> dict[str, str]:
-            return {"host": path.partition("://")[2].partition("/")[0].rpartition("@")[2]}
-
-        def unstrip_protocol(self, name: str) -> str:
-            return f"fake://{name}"
-
-        def ls(self, path: str, detail: bool = False, **options: Any) -> list[Any]:
-            names = [f"{path}/{name}" for name in os.listdir(served / path)]
-            return [{"name": name, "type": "file", "size": 1} for name in names] if detail else names
-
-        def isfile(self, path: str) -> bool:
-            return (served / path).is_file()
-
-        def get_file(self, key: str, to: str, **options: Any) -> None:
-            if "broken" in key:
-                raise LibraryError
-            copied(served / key, Path(to))
-
-    monkeypatch.setitem(importlib.import_module("fsspec.registry")._registry, "fake", FakeFileSystem)
-    return served
-
-
-def test_shards_of_a_host_are_fetched_from_that_host(good: Path, bad: Path, hosts: Path) -> None:
-    (hosts / "shards").mkdir()
-    copied(bad, hosts / "shards" / "bad.db")
-    assert shards_at("fake://me:secret@away.example/shards/") == ["fake://me:secret@away.example/shards/bad.db"]
-    found = merged_with(good, "fake://me:secret@away.example/shards")
-    assert found.source == "fake://away.example/shards/bad.db"
-    assert found.merged.added == ("bad2", "fine")
-
-
-@pytest.mark.parametrize(
-    ("address", "cause"),
-    [
-        ("fake://gone.example/shards", "no such host: fake://gone.example"),
-        ("fake://away.example/shards", "LibraryError"),
-        ("fake://away.example/nowhere", "there is nothing at"),
-        ("nothing://shards", "Protocol not known"),
-    ],
-)
-def test_an_error_of_any_library_is_one_line(good: Path, bad: Path, hosts: Path, address: str, cause: str) -> None:
-    (hosts / "shards").mkdir()
-    copied(bad, hosts / "shards" / "broken.db")
-    found = merged_with(good, address)
-    assert cause in str(found.error)
-    assert "secret" not in str(found.error)
 
 
 def test_without_fsspec_the_line_that_installs_it_is_told(good: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,20 +9,17 @@ from typing import Any
 
 import pytest
 from support.commands import Cli
-from support.ga_builder import RunBuilder, event
 
 from tertulia.models.local.embedded import TRAITS
 from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt, end_question, reply_object
 from tertulia.prompts.judge import assemble_judge_prompt
-from tertulia.prompts.names import listed
 from tertulia.prompts.several import candidate_keys, candidates_prefix
 from tertulia.prompts.templates import has_templates, is_translated, template
-from tertulia.runs.planning.prompt_language import language_notes, texts_of
+from tertulia.runs.planning.prompt_language import language_notes
 from tertulia.state.errors import UsageError
 from tertulia.state.languages import DEFAULT, WITH_PROMPTS, language_by_words, language_of, read_language
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import Case, Dialogue, HumanNeeds, Memory, Participant, Persona, Unit, Utterance
-from tertulia.worlds.catalog import SHIPPED
+from tertulia.state.records import Case, Dialogue, HumanNeeds, Memory, Participant, Persona, Utterance
 
 SCENARIO = """
 name: 丢失的钥匙
@@ -71,13 +68,6 @@ def test_a_chinese_prompt_holds_no_english(layout: str) -> None:
         assert part in text
 
 
-def test_english_prompts_are_as_they_were() -> None:
-    text = text_of("en")
-    assert "On Friday, 03 May, 08:05:\n韩梅梅: 门锁了吗？" in text
-    assert '{"李雷": "what 李雷 says", "Did the conversation end with 李雷\'s utterance?": "true or false"}' in text
-    assert text_of("th") == text
-
-
 def test_what_a_reply_is_read_by_is_what_the_prompt_asks_for() -> None:
     key = end_question("李雷", "zh")
     assert key in text_of("zh")
@@ -85,17 +75,6 @@ def test_what_a_reply_is_read_by_is_what_the_prompt_asks_for() -> None:
     assert candidate_keys(1, "zh") == [("备选1", "说完备选1，对话结束了吗？")]
     prompt = assemble_judge_prompt("李雷", "韩梅梅", [], "你好", "zh").model_copy(update={"layout": "chat_turns"})
     assert candidates_prefix(prompt, "zh") == '{"备选1": "'
-
-
-def test_the_judge_asks_in_chinese() -> None:
-    statement = Unit(id="memory.m1", block="memory", kind="item", text="- 李雷昨天在公园散步。", removable=True)
-    prompt = assemble_judge_prompt("李雷", "韩梅梅", [statement], "我昨天没出门。", "zh")
-    assert "李雷正在和韩梅梅说话，准备说：“我昨天没出门。”" in prompt.units[2].text
-
-
-def test_names_in_a_sentence() -> None:
-    assert [listed(["甲", "乙", "丙"][:count], "zh") for count in range(4)] == ["没有人", "甲", "甲和乙", "甲、乙和丙"]
-    assert listed(["Ana", "Bo", "Cy"], "th") == "Ana, Bo and Cy"
 
 
 def test_what_a_template_lacks_is_english() -> None:
@@ -203,12 +182,6 @@ def test_a_check_says_that_texts_are_in_another_language_than_prompts(cli: Cli) 
     assert cli("scenarios", "check", "s.yaml", "--set", "language=de", "--json").json["warnings"] == []
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("scenario", SHIPPED)
-def test_nothing_shipped_seems_to_be_in_another_language(cli: Cli, scenario: str) -> None:
-    assert not any("seem to be" in text for text in cli("scenarios", "check", scenario, "--json").json["warnings"])
-
-
 def test_a_scenario_chooses_its_language(cli: Cli) -> None:
     def language(scenario: str, *settings: str) -> str:
         Path("s.yaml").write_text(scenario, encoding="utf-8")
@@ -223,13 +196,6 @@ def test_a_scenario_chooses_its_language(cli: Cli) -> None:
     cli("run", "s.yaml", "--rehearse").complains(2, "language")
 
 
-def test_a_run_says_what_is_not_in_its_language(cli: Cli) -> None:
-    Path("s.yaml").write_text(SCENARIO, encoding="utf-8")
-    assert "note" not in cli("run", "s.yaml", "--rehearse", "--rounds", "1").err
-    result = cli("run", "s.yaml", "--rehearse", "--rounds", "1", "--set", "language=th")
-    assert "there are no prompts in Thai (th): they are in English" in result.err + result.out
-
-
 def test_a_model_that_does_not_speak_it_is_named() -> None:
     def notes(language: str, traits: Any) -> list[str]:
         model = SimpleNamespace(id="m", traits=traits)
@@ -240,10 +206,6 @@ def test_a_model_that_does_not_speak_it_is_named() -> None:
     assert notes("en", TRAITS) == []
     (note,) = notes("zh", TRAITS)
     assert note.startswith("m speaks English only: what it writes in Chinese can't be relied on")
-
-
-def test_the_texts_of_a_start_are_its_people_s() -> None:
-    assert language_of(texts_of(chinese_case())) == "zh"
 
 
 MEETING = """
@@ -269,45 +231,3 @@ def test_a_meeting_says_what_is_english_in_it(cli: Cli) -> None:
     Path("s.yaml").write_text(MEETING, encoding="utf-8")
     run = cli("run", "s.yaml", "--rehearse", "--rounds", "2")
     assert "prompts are in Chinese (zh), but for what is English: cognition\n" in run.err + run.out
-
-
-def test_examples_and_a_participants_model_are_looked_at_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tertulia.runs.planning.prompt_language.is_translated", lambda name, language: name != "shape")
-    monkeypatch.setattr(
-        "tertulia.runs.planning.prompt_language.examples",
-        lambda language="en": {"assess": []} if language == "en" else {},
-    )
-
-    def notes(layout: str, text_only: bool) -> list[str]:
-        traits = SimpleNamespace(text_only=False, languages=None), SimpleNamespace(text_only=text_only, languages=None)
-        models = [SimpleNamespace(id=str(number), traits=known) for number, known in enumerate(traits)]
-        parameters = Parameters().with_settings({"language": "zh", "removal_factor": 0, "layout": layout})
-        context = SimpleNamespace(start=chinese_case(), parameters=parameters, model=models[0])
-        context.participant_models = {"李雷": (models[1], None)}
-        return list(language_notes(context))  # type: ignore[arg-type]
-
-    assert notes("single_message", text_only=False) == []
-    assert notes("single_message", text_only=True) == ["prompts are in Chinese (zh), but for what is English: shape"]
-    assert notes("chat_turns", text_only=False) == ["prompts are in Chinese (zh), but for what is English: examples"]
-
-
-def test_a_chinese_meeting_notes_nothing(cli: Cli) -> None:
-    Path("s.yaml").write_text(MEETING, encoding="utf-8")
-    run = cli("run", "s.yaml", "--rehearse", "--rounds", "3")
-    assert "English" not in run.err + run.out
-    turns = cli("show", "@last", "--json").json["turns"]
-    spoken = next(turn["turn"] for turn in turns if turn["speaker"] is not None)
-    units = cli("show", "@last", "--turn", str(spoken), "--json").json["units"]
-    texts = {unit["id"]: unit["text"] for unit in units}
-    assert texts["environment.meeting"] == "修屋顶。青年社的钱只够修一处，大家要决定修哪里。"
-    assert "接下来对大家说什么？" in texts["task.text_1"]
-
-
-@pytest.mark.full
-@pytest.mark.usefixtures("without_cognition")
-def test_days_of_a_town_say_what_is_english_once(cli: Cli, tmp_path: Path) -> None:
-    lines = [["玛丽亚", "早上好！"], ["克劳斯", "早上好，睡得好吗？"]]
-    run = RunBuilder(tmp_path / "run").talk("12:00:00", "玛丽亚", "克劳斯", lines, "谈论论文")
-    run.person("玛丽亚", event("09:00:00", "玛丽亚", "看书")).person("克劳斯", innate="安静").write()
-    result = cli("simulate", f"ga:{run.folder}", "--days", "1", "--encounters-per-day", "2", "--rehearse")
-    assert (result.err + result.out).count("prompts are in Chinese (zh), but for what is English: town, cognition") == 1

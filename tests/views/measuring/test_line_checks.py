@@ -54,10 +54,6 @@ def test_what_is_said_word_for_word_is_recited_whoever_it_says_it_of(text: str) 
     assert check(text).weight == 0
 
 
-def test_of_two_memories_in_a_line_both_are_recited() -> None:
-    assert check("I slept in my own car for five weeks. I grow basil behind the chapel.").recited == 1
-
-
 def test_what_is_told_in_other_words_is_not_recited() -> None:
     found = check(REAL)
     assert (found.recited, found.weight) == (0, 1)
@@ -88,15 +84,6 @@ def test_words_stand_in_order_and_shuffled_ones_do_not(text: str) -> None:
         keyed_generator(number, node="shuffle").shuffle(spoken)
         orders.append(is_out_of_order(" ".join(spoken)))
     assert sum(orders) >= 34  # by chance some orders are good
-
-
-def test_random_orders_are_at_zero_on_average() -> None:
-    found, spoken = [], REAL.split()
-    for number in range(200):
-        keyed_generator(number, node="shuffle").shuffle(spoken)
-        found.append(english_order().of(" ".join(spoken)) or 0.0)
-    assert abs(sum(found) / len(found)) < 0.25
-    assert (english_order().of(REAL) or 0) > 2
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """The diversity of stored runs and of files, case by case."""
 
-import json
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -9,8 +8,6 @@ import pytest
 from support.commands import Cli
 from support.stored import NOW, a_case, a_run, write_turns
 
-from tertulia.metrics.diversity import metrics_of_cases
-from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.state.errors import NotFoundError, UsageError
 from tertulia.storage.store import SqlStore
 from tertulia.views.measuring.cases import collect_cases
@@ -62,21 +59,6 @@ def test_nothing_to_group_by(store: SqlStore) -> None:
         collect_cases([], ["zzzz"], store)
 
 
-def test_stored_runs_are_measured_as_the_same_dialogues_in_a_file(cli: Cli, store: SqlStore) -> None:
-    lines = [{"case": "cafe", "dialogue": [[turn.speaker, turn.text] for turn in store.turns(run)]} for run in RUNS]
-    Path("lines.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    stored = cli("metrics", *RUNS, "--embedder", "rehearsal", "--json").json
-    filed = cli("metrics", "lines.jsonl", "--embedder", "rehearsal", "--json").json
-    assert stored["cases"] == filed["cases"]
-    assert stored["runs"] == {"cafe": list(RUNS)}
-    assert set(filed) == {"schema_version", "embedder", "segmenter", "cases", "mean", "variety", "sense"}
-    both = cli("metrics", "lines.jsonl", "r3", "--by", "lambda", "--embedder", "rehearsal", "--json").json
-    assert list(both["cases"]) == ["cafe", "cafe, lambda 0.8"]
-    assert "cafe, lambda 0.5" in cli("metrics", *RUNS, "--by", "lambda", "--embedder", "rehearsal").out
-    expected = metrics_of_cases(collect_cases([Path("lines.jsonl")], [], None).dialogues, RehearsalEmbedder())
-    assert stored["cases"]["cafe"] == expected["cafe"].model_dump()
-
-
 def test_a_run_that_is_given_twice_is_counted_once(cli: Cli, store: SqlStore) -> None:
     assert cli("export", "r1", "--jsonl", "r1.jsonl").code == 0
     alone = cli("metrics", "r1", "--embedder", "rehearsal", "--json")
@@ -91,22 +73,3 @@ def test_a_run_that_is_given_twice_is_counted_once(cli: Cli, store: SqlStore) ->
     both = cli("metrics", "r1.jsonl", "r1", "--store", "other.db", "--embedder", "rehearsal", "--json")
     assert both.err == ""
     assert both.json["cases"]["cafe"]["sim"] is not None, "another store's run of that id is another run"
-
-
-def test_exported_runs_are_grouped_like_stored_ones(cli: Cli, store: SqlStore) -> None:
-    for run in RUNS:
-        assert cli("export", run, "--jsonl", f"{run}.jsonl").code == 0
-    stored = collect_cases([], RUNS, store, "lambda")
-    files = [Path(f"{run}.jsonl") for run in RUNS]
-    assert collect_cases(files, [], None, "lambda").dialogues == stored.dialogues
-    assert collect_cases(files[:2], ["r3"], store, "lambda").dialogues == stored.dialogues
-    assert set(collect_cases(files, [], None, "nodes.score").dialogues) == {
-        "cafe, nodes.score –",
-        "cafe, nodes.score length",
-    }
-
-
-def test_metrics_of_what_is_not_there(cli: Cli, store: SqlStore) -> None:
-    cli("metrics", "zzzz").complains(3, "'zzzz'")
-    cli("metrics", "r1", "nothing.jsonl").complains(3, "nothing.jsonl")
-    cli("metrics").complains(2, "tertulia metrics")

@@ -1,18 +1,16 @@
 """What λ could not do, and lengths of blocks that are not there, are told and do not stop a run."""
 
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.commands import Cli
-from support.dialogue_case import a_context
 from support.stored import a_run
 
 import tertulia
 from tertulia.state.records import Prompt, Turn, TurnRecord, Unit
 from tertulia.storage.store import SqlStore
-from tertulia.views.reading.removal import notes_of_turn, remarks, removal_in_words
+from tertulia.views.reading.removal import remarks, removal_in_words
 from tertulia.views.reading.turns import LineDetails
 from tertulia.views.reading.what_if import removed_at
 
@@ -80,48 +78,11 @@ def test_asked_and_reached_are_told_with_the_walk_that_comes_nearer() -> None:
     assert "0.430 reached" in remarks(what_if)["reached"]
 
 
-def test_where_no_walk_comes_nearer_that_is_said() -> None:
-    scores = {"b1": 78.0, "m1": 12.0, "m2": 10.0}
-    for walk in ("paper", "calm"):
-        said = remarks(details(scores, 0.3, removal_walk=walk))["reached"]
-        assert said == (
-            "λ = 0.3 was asked for, and 0.220 reached: no walk comes nearer, as no removable unit has a share that "
-            "would fit"
-        )
-    assert "removal_walk=calm would reach 0.780" in remarks(details(scores, 0.7))["reached"]
-
-
 def test_a_share_within_the_tolerance_is_as_asked() -> None:
     scores = {"b1": 50.0, "m1": 48.0, "m2": 2.0}
     assert "reached" not in remarks(details(scores, 0.52))
     assert "reached" not in remarks(details({"b1": 48.0, "m1": 52.0}, 0.5)), "0.48 is 0.02 below"
     assert "reached" in remarks(details({"b1": 47.0, "m1": 53.0}, 0.5))
-
-
-def test_what_nothing_scored_has_neither_and_retaining_asks_for_no_lambda(cli: Cli) -> None:
-    run = ("run", "tidewell", "--rehearse", "--rounds", "1", "--json")
-    for settings, asked, is_reached in (
-        (("--lambda", "0"), None, False),
-        (("--lambda", "0.5"), 0.5, True),
-        (("--lambda", "0.5", "--set", "retain=highest"), None, True),
-    ):
-        shown = cli("show", cli(*run, *settings).json["run"], "--turn", "1", "--json").json
-        assert shown["removal_factor_asked"] == asked
-        removable = [unit for unit in shown["units"] if unit["removable"]]
-        gone = sum(unit["score"] for unit in removable if unit["removed"]) if is_reached else 0
-        total = sum(unit["score"] for unit in removable) if is_reached else 1
-        assert shown["removal_factor_reached"] == (pytest.approx(gone / total) if is_reached else None)
-
-
-def test_a_run_notes_that_lambda_was_not_reached() -> None:
-    context = a_context(removal_factor=0.57)
-    scores = {"m1": 43.0, "m2": 30.0, "m3": 27.0}
-    units = tuple(Unit(id=id, block="memory", kind="item", text=id, removable=True) for id in scores)
-    prompt = context.store.save_prompt(Prompt(units=units, speaker="Mara", layout="single_message"))
-    turn = Turn(turn=1, round=1, speaker="Mara", text="Hm.", sim_time_s=0, ended=False)
-    record = TurnRecord(turn=turn, prompt=prompt, scores=scores, removed=("m1",), scored_by="m", removal_factor=0.57)
-    context.store.save_turn(context.run, record)
-    assert "removal_walk=calm would reach 0.570" in dict(notes_of_turn(context, 1))["reached"]
 
 
 def test_items_and_units_have_their_own_numbers() -> None:
@@ -130,36 +91,12 @@ def test_items_and_units_have_their_own_numbers() -> None:
     assert first.endswith(", and 1 text of blocks that lost all items")
 
 
-def test_show_its_json_and_the_views_agree_on_what_was_removed(cli: Cli, tmp_path: Any) -> None:
-    run = str(cli("run", "tidewell", "--rehearse", "--rounds", "2", "--lambda", "1", "--json").json["run"])
-    shown = cli("show", run, "--turn", "1", "--json").json
-    removed = [unit for unit in shown["units"] if unit["removed"]]
-    items = sum(unit["kind"] == "item" for unit in removed)
-    assert (shown["removed_items"], shown["removed_units"]) == (items, len(removed))
-    assert items < len(removed)
-    words = cli("show", run, "--turn", "1").out
-    assert f"✗ {items} of {items} removable items were removed" in words
-    assert re.search(rf"and {len(removed) - items} texts\s+of blocks that lost all items", words)
-    with SqlStore.open(str(tmp_path / "tertulia.db")) as store:
-        (row,) = store.file.rows("SELECT removed_units FROM each_turn WHERE turn = 1")
-    assert row["removed_units"] == shown["removed_units"]
-
-
 def test_a_length_of_about_so_much_passes_over_a_block_that_is_not_there(cli: Cli) -> None:
     arguments = ("run", "tidewell", "--rehearse", "--rounds", "2", "--lambda", "0")
     for lengths in ("h~250w,m~20w", "h~3"):
         result = cli(*arguments, "--set", f"block_lengths={lengths}")
         assert (result.code, result.err.count("block_lengths passes over human needs")) == (0, 1), result.err
     cli(*arguments, "--set", "block_lengths=h=250w").complains(2, "human_needs has no items", "leave h out", "~ for =")
-
-
-@pytest.mark.parametrize("length", ["m~10", "m~3"])
-def test_about_so_many_items_are_so_many_where_there_are_any(cli: Cli, length: str) -> None:
-    run = cli(
-        "run", "tidewell", "--rehearse", "--rounds", "1", "--lambda", "0", "--set", f"block_lengths={length}", "--json"
-    )
-    units = cli("show", str(run.json["run"]), "--turn", "1", "--json").json["units"]
-    assert sum(unit["block"] == "memory" and unit["kind"] == "item" for unit in units) == int(length[2:])
 
 
 def test_a_turn_under_whose_lambda_nothing_fits_is_noted_once(cli: Cli) -> None:
@@ -190,12 +127,3 @@ def test_what_a_placebo_removed_is_found_again_from_the_store_in_dialogues_meeti
                     assert removed_at(run, record, prompt, 0.5, part) == record.removed
                     removed += len(record.removed)
     assert removed
-
-
-def test_a_placebo_is_told_in_words(cli: Cli) -> None:
-    settings = ("--rounds", "1", "--lambda", "0.5", "--set", "removal_order=placebo")
-    run = cli("run", "tidewell", "--rehearse", *settings, "--json").json["run"]
-    assert "removed at λ = 0.5, drawn at random (placebo): " in cli("show", run, "--turn", "1").out
-    whatif = cli("show", run, "--turn", "1", "--lambda", "0.5", "--json").json
-    recorded = cli("show", run, "--turn", "1", "--json").json
-    assert [unit["removed"] for unit in whatif["units"]] == [unit["removed"] for unit in recorded["units"]]

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,7 @@ from tertulia.state.album import Exchange
 from tertulia.state.cognition import Assessment, Bid, Character, Finding, Floor, InformationNeed, Perception
 from tertulia.state.records import Candidate, Record, TurnRecord
 from tertulia.state.seat import Answer
-from tertulia.storage.parts.journal import Journal
 from tertulia.storage.store import SqlStore
-from tertulia.views.reading import differences as differences_module
-from tertulia.views.reading.comparing import compare, comparison_document
 from tertulia.views.reading.turn_documents import turn_documents
 
 RUNS = {
@@ -128,31 +124,3 @@ def test_documents_of_rows_are_those_of_records(stored: Path) -> None:
             for document in read.values():
                 document["calls"] = getattr(document["calls"], "documents", document["calls"])
             assert json.dumps(read) == json.dumps(by_records(store, run.run)), run.scenario
-
-
-def test_comparisons_by_rows_are_those_by_records_to_the_byte(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with SqlStore.open(stored) as store:
-        pairs = list(pairwise(run.run for run in store.runs()))
-        compared = [compare(store, *pair) for pair in pairs]
-        for of_pair in compared:
-            for turn in of_pair.comparison.turns:
-                assert turn.aspects == list(dict.fromkeys(difference.path[0] for difference in turn.differences))
-        by_rows = [json.dumps(comparison_document(of_pair, {})) for of_pair in compared]
-        monkeypatch.setattr(differences_module, "turn_documents", by_records)
-        assert by_rows == [json.dumps(comparison_document(compare(store, *pair), {})) for pair in pairs]
-
-
-def test_replies_of_calls_are_not_read_where_rows_tell_that_they_differ(
-    stored: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with SqlStore.open(stored) as store:
-        runs = [run.run for run in store.runs() if run.kind == "album_chat"]
-
-        def unread(*_: Any) -> Any:
-            raise AssertionError("the replies of a call were read")
-
-        monkeypatch.setattr("tertulia.storage.parts.turn_rows.TurnRows.calls", unread)
-        monkeypatch.setattr(Journal, "calls_between", unread)
-        differing = compare(store, *runs).comparison.differing
-        assert len(differing) > 4
-        assert all("calls" in turn.aspects for turn in differing)
