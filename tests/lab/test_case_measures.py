@@ -11,16 +11,9 @@ from support.word_vectors import WordEmbedder
 
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.results import Results, TrialRun
-from tertulia.lab.pages.page_markdown import markdown
 from tertulia.lab.reports.case_measures import OF_CASES
 from tertulia.lab.reports.measures import Measuring
-from tertulia.lab.reports.papers import metric_named
-from tertulia.lab.reports.provenance import Provenance
-from tertulia.lab.reports.report import report_of_experiment
-from tertulia.lab.reports.report_making import Measurers, make_report
 from tertulia.metrics.recitation import recites
-from tertulia.models.loading import rehearsal_of
-from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.state.records import Case, Turn, TurnRecord
 from tertulia.storage.store import SqlStore
 
@@ -160,25 +153,8 @@ def test_what_cannot_be_had_is_none_and_has_a_reason(store: SqlStore, results: R
     assert Measuring(store, [], LetterEmbedder(40)).figures(ALL) == {}
 
 
-def test_a_report_shows_why_there_is_no_figure(store: SqlStore, results: Results) -> None:
-    metrics = ["dist3", "to_the_point", "recited_lines"]
-    experiment = results.experiment.model_copy(update={"cases": ("tidewell:0",)})
-    report = report_of_experiment(experiment, "all", metrics)
-    one = replace(results, runs=[run for run in results.runs if run.case == "tidewell:0"])
-    measurers = Measurers(RehearsalEmbedder, None, lambda: rehearsal_of("rehearsal"))
-    findings, page = make_report(store, report, one, measurers, Provenance(("x",)))
-    assert findings.skipped["to_the_point"] == "as there is no other case to tell it from"
-    assert "Not measured: to the point, as there is no other case to tell it from" in "\n".join(markdown(page, {}))
-    assert {"dist3", "recited_lines"} <= set(findings.metrics)
-
-
 def test_a_case_under_two_names_is_no_other_case(store: SqlStore, results: Results) -> None:
     runs = [run for run in results.runs if run.case == "tidewell:0"]
     measuring = Measuring(store, runs, LetterEmbedder(40), each_run=True)
     assert "no other case" in measuring.why_not_measured(["match"])["match"]
     assert measuring.figures(["match"]) == {"all": {}, "half": {}}
-
-
-def test_every_figure_has_a_title_and_a_meaning() -> None:
-    assert all(metric_named(metric).meaning for metric in ALL)
-    assert len({metric_named(metric).title for metric in ALL}) == len(ALL)

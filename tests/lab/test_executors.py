@@ -26,7 +26,7 @@ from tertulia.lab.experiments.shards import ShardFolder, experiment_lock
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.driving.events import Emit, Event, Noted, RunEnded, TurnFinished, ignore
 from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
-from tertulia.state.errors import ModelError, StorageError, UsageError
+from tertulia.state.errors import ModelError, StorageError
 from tertulia.storage.faults import storage_faults
 from tertulia.storage.store import SqlStore
 
@@ -128,26 +128,6 @@ def test_a_cohort_that_kills_its_workers_fails_and_the_others_go_on(
     assert after.missing == 2
     assert all("2 workers died" in str(record.error) for record in after.with_status("failed"))
     assert sorted(end.status for end in ends if isinstance(end, RunEnded)) == ["failed"] * 2 + ["finished"] * 2
-
-
-@pytest.mark.full
-def test_an_interrupted_experiment_goes_on_in_other_ways(store: SqlStore, expected: Spoken) -> None:
-    turns: list[int] = []
-
-    def interrupt(event: Event) -> None:
-        if isinstance(event, TurnFinished):
-            turns.append(1)
-            if len(turns) == 3:
-                raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run_in_two(store, interrupt)
-    assert not children()
-    assert {record.status for record in store.runs()} <= {"interrupted", "finished"}
-    assert sum(record.turns for record in store.runs()) >= 3
-    assert drive_here(store, a_grid()).missing == 0
-    assert conversations(store) == expected
-    assert len(store.runs()) == 4
 
 
 @pytest.mark.full
@@ -281,14 +261,6 @@ def test_who_can_not_open_a_model_is_not_hired_again(store: SqlStore, tmp_path: 
             dispatcher.drive(tasks, crew, 2)
         assert not notes
     assert crew.hired == 2
-
-
-@pytest.mark.full
-def test_a_setting_that_can_not_be_run_stops_everything(store: SqlStore) -> None:
-    with pytest.raises(UsageError, match="setting 'Half'"):
-        run(store, settings={"Full": {"lambda": 0.0}, "Half": {"layout": "chat_turns", "block_order": "cempb"}})
-    assert store.runs() == []
-    assert not children()
 
 
 # --- the command ------------------------------------------------------------------------------------------------------

@@ -9,12 +9,10 @@ from typing import Any
 
 import pytest
 from support.commands import Cli
-from support.exported_runs import Rehearsed, rehearse_all, said
-from support.stored import a_case, a_run
+from support.exported_runs import Rehearsed, rehearse_all
 
-import tertulia as tt
 from tertulia.lab.exports.dataset import COLUMNS
-from tertulia.state.errors import SettingError, UsageError
+from tertulia.state.errors import UsageError
 from tertulia.storage.store import SqlStore
 
 TOOLS = ("inspect", "otel", "dataset", "mlflow")
@@ -96,14 +94,6 @@ def test_never_half_an_export(
     assert list(Path().iterdir()) == []
 
 
-@pytest.mark.parametrize("format", TOOLS)
-def test_a_run_in_which_nobody_speaks_is_refused(cli: Cli, format: str) -> None:
-    with SqlStore.open(Path("tertulia.db"), create=True) as store:
-        store.create_run(a_run("empty"), a_case())
-    cli("export", "empty", "--format", format, "--out", "out").complains(2, "nobody speaks in run empty")
-    assert not Path("out").exists()
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
@@ -123,16 +113,6 @@ def test_bad_requests(export: Callable[..., Any], arguments: tuple[str, ...], co
     Path("file").write_text("mine")
     export(*arguments).complains(code, *words)
     assert [path.name for path in Path().iterdir()] == ["file"]
-
-
-def test_wrong_arguments_in_python(runs: Rehearsed, tmp_path: Path) -> None:
-    run = runs.store.run(runs.dialogue)
-    with pytest.raises(SettingError, match=r"format=inspekt: unknown \(did you mean 'inspect'\?\)"):
-        run.export("inspekt", tmp_path / "o")  # type: ignore[arg-type]
-    with pytest.raises(SettingError, match="out=-: the name of a file or a folder is expected"):
-        run.export("inspect", "-")
-    with pytest.raises(UsageError, match="missing a required argument: 'out'"):
-        run.export("inspect")  # type: ignore[call-arg]
 
 
 def test_an_experiment_is_exported_by_its_name(export: Callable[..., Any], runs: Rehearsed) -> None:
@@ -231,30 +211,9 @@ def test_a_failed_run_says_so(cli: Cli, runs: Rehearsed) -> None:
     assert (log["status"], log["samples"][0]["error"]["message"]) == ("error", "the server is gone")
 
 
-def test_runs_are_added_to_a_folder_of_mlflow(export: Callable[..., Any], runs: Rehearsed) -> None:
-    assert export("--experiment", runs.experiment, "--format", "mlflow", "--out", "mlruns").code == 0
-    before = contents(Path("mlruns"))
-    assert export(runs.dialogue, "--format", "mlflow", "--out", "mlruns").code == 0
-    after = contents(Path("mlruns"))
-    assert after.items() > before.items()
-    assert len({name.split("/")[0] for name in after}) == 2
-
-
 def test_figures_are_those_of_measure(export: Callable[..., Any], runs: Rehearsed) -> None:
     (sample,) = json.loads(export(runs.dialogue, "--format", "inspect").out)["samples"]
     figures = {name: score["value"] for name, score in sample["scores"].items()}
     measured = runs.store.run(runs.dialogue).measure()
     assert {"dist1", "dist2", "dist3", "len"} <= figures.keys()
     assert figures == {name: measured[name] for name in figures}
-
-
-@pytest.mark.parametrize("kind", ["dialogue", "meeting", "album"])
-def test_messages_are_what_was_said(export: Callable[..., Any], runs: Rehearsed, kind: str) -> None:
-    run = runs.store.run(getattr(runs, kind))
-    (sample,) = json.loads(export(run.id, "--format", "inspect").out)["samples"]
-    assert [[m["metadata"]["speaker"], m["content"]] for m in sample["messages"]] == said(run)
-
-
-def test_the_public_type_of_runs() -> None:
-    assert hasattr(tt.Run, "export")
-    assert hasattr(tt.Experiment, "export")

@@ -124,7 +124,6 @@ def test_weights_are_those_of_one_model_and_say_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("{}", "holds no weights of heads"),
         ("nonsense", "holds no weights of heads"),
         (WEIGHTS.model_dump_json().replace("1.5", "-1.5"), "a weight is below 0"),
         (WEIGHTS.model_dump_json().replace("1.5", "0.0").replace("0.25", "0.0"), "all weights are 0"),

@@ -6,8 +6,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support.experiment_case import rehearsed, spoken
 from support.letters import LetterEmbedder
 from support.stored import a_case
@@ -142,28 +140,10 @@ def test_settings_are_compared_on_the_trials_that_all_of_them_have(store: SqlSto
     assert (nothing.figures(["dist1"]), nothing.times, nothing.all) == ({}, {}, [])
 
 
-def test_one_trial_has_no_pair_and_nothing_to_leave_out(store: SqlStore) -> None:
-    figures = Measuring(store, trials(count=1), LetterEmbedder(40)).figures(["sim", "vendi", "dist1", "dist1_equal"])
-    assert set(figures["A"]) == {"dist1", "dist1_equal"}
-    assert figures["A"]["dist1"]["x"].without == {}
-
-
 def test_dialogues_are_counted_of_which_only_the_beginning_is_embedded(store: SqlStore) -> None:
     runs = [spoken("A", "x", 1, ["short"]), spoken("A", "x", 2, ["so long " * 5, "that its end has other letters"])]
     assert Measuring(store, runs, LetterEmbedder(40)).truncated() == 1
     assert Measuring(store, runs, None).truncated() == 0
-
-
-def test_without_an_embedder_nothing_is_measured_that_needs_one(store: SqlStore) -> None:
-    metrics = ["sim", "vendi", "to_the_point", "fluency", "trait:open", "attention_kept", "unheard_of"]
-    assert Measuring(store, trials(), None).figures(metrics) == {"A": {}, "B": {}}
-
-
-def test_each_text_is_embedded_once(store: SqlStore) -> None:
-    embedder = LetterEmbedder(40)
-    Measuring(store, trials(), embedder).figures(["sim", "vendi", "sim@0", "sim@1"])
-    asked = [text for batch in embedder.batches for text in batch]
-    assert len(asked) == len(set(asked))
 
 
 def test_equal_length_is_for_as_many_as_the_shortest_setting_has_without_any_trial(store: SqlStore) -> None:
@@ -217,17 +197,6 @@ def test_exclusiveness_compares_a_group_with_the_next(store: SqlStore) -> None:
     assert measuring.exclusiveness("A", "C", 2, ["excl1"]) == {}
 
 
-def test_conversations_are_not_compared_with_themselves(store: SqlStore) -> None:
-    measuring = Measuring(store, trials(count=1), LetterEmbedder(40))
-    assert measuring.exclusiveness("A", "A", 3, ["max_sim", "excl1"]) == {}
-    assert set(measuring.exclusiveness("A", "B", 3, ["excl1"])) == {"excl1"}
-
-
-def test_every_run_can_be_a_case_of_its_own(store: SqlStore) -> None:
-    figures = Measuring(store, trials(cases=("x",)), None, each_run=True).figures(["len"])
-    assert list(figures["A"]["len"]) == [f"x, trial {number}" for number in (1, 2, 3, 4)]
-
-
 def test_what_was_removed_is_read_of_the_stored_turns(store: SqlStore, results: Results) -> None:
     measuring = Measuring(store, results.runs, None)
     figures = measuring.figures(["removed_items", "removed_words", "removed_attention", "left_m", "left_b"])
@@ -259,13 +228,3 @@ def test_words_match_the_case_of_a_dialogue_and_names_do_not(store: SqlStore, re
     assert all(figure.value == 1 for figure in told["recited_words"].values())
     assert all(figure.value == 0 for figure in told["to_the_point"].values())  # recitation is not to the point
     assert Measuring(store, named, LetterEmbedder(40)).figures(metrics)["all"] == {}
-
-
-@given(st.lists(st.lists(st.text(max_size=12), max_size=3), min_size=1, max_size=3))
-def test_any_script_and_empty_utterances_are_measured(store: SqlStore, spoken_lines: list[list[str]]) -> None:
-    runs = [spoken("A", "x", number, lines) for number, lines in enumerate(spoken_lines, 1)]
-    figures = Measuring(store, runs, LetterEmbedder(40)).figures(["sim", "dist1", "dist1_equal", "len", "vendi"])["A"]
-    expected = distinct_n([run.dialogue for run in runs], 1)
-    assert ("dist1" in figures) == (expected is not None)
-    if expected is not None:
-        assert figures["dist1"]["x"].value == pytest.approx(expected)

@@ -21,7 +21,6 @@ from tertulia.lab.reports.papers import (
     report_of,
 )
 from tertulia.metrics.published import TEAM_BUILDING
-from tertulia.state.errors import NotFoundError
 from tertulia.state.parameters import Parameters
 
 BOTH = [
@@ -106,36 +105,6 @@ def test_published_differences_follow_from_the_published_figures(name: str) -> N
         assert min(sums) == pytest.approx(ordering.published, abs=6e-4), ordering.id
 
 
-def test_the_published_figures_of_table_2() -> None:
-    published = report_of("table2").published
-    assert published["RMm"] == {"sim": 0.736, "dist1": 0.119, "dist2": 0.429, "dist3": 0.636}
-    assert published["Full"]["dist3"] == 0.535
-    ids = [ordering.id for ordering in report_of("table2").orderings]
-    assert "dist3: RMm > Full" in ids
-    assert "sim: Full > RMm" in ids
-    # Both are 0.095, so nothing is said of them.
-    assert not any(ordering.startswith("dist1: RMp") or ordering == "dist1: Full > RMp" for ordering in ids)
-
-
-def test_ways_that_table_3_has_not_stand_beside_it_in_the_full_size_alone() -> None:
-    full, quick = report_of("table3"), report_of("table3", quick=True)
-    ours = [setting for setting in full.settings if setting not in full.published]
-    assert ours == ["Full min-p", "Full DRY"]
-    assert full.settings["Full DRY"].items() >= {"dry": 0.8, "temperature": 0.8, "removal_factor": 0}.items()
-    assert full.settings["Full min-p"].items() >= {"min_p": 0.1, "temperature": 1.5, "removal_factor": 0}.items()
-    assert not set(ours) & {*quick.settings, *(setting for each in full.orderings for setting, _ in needs(each))}
-
-
-def test_what_is_the_same_in_several_tables_is_the_same_in_all() -> None:
-    full = {name: report_of(name).published for name in ("table2", "table4", "table7")}
-    for metric in ("sim", "dist1", "dist2", "dist3"):
-        assert len({published["Full"][metric] for published in full.values()}) == 1
-        assert full["table7"]["RMm"][metric] == full["table2"]["RMm"][metric]
-    endpoints = report_of("fig3").published
-    assert endpoints["λ=1"] == full["table2"]["RMbmpe"]
-    assert endpoints["λ=0"] == full["table2"]["Full"]
-
-
 def test_the_people_of_chatagents_have_the_figures_of_its_table() -> None:
     published = report_of("chatagents").published["self-driven"]
     assert published["evenness"] == pytest.approx(TEAM_BUILDING.evenness or 0.0, abs=5e-4)
@@ -147,15 +116,6 @@ def test_the_people_of_chatagents_have_the_figures_of_its_table() -> None:
         assert published[f"speaking_after_silence:{name}"] == figures.speaking_after_silence
         for mechanism, count in figures.mechanisms.items():
             assert published[f"{mechanism}:{name}"] == pytest.approx(count.on / figures.decisions, abs=6e-4)
-
-
-def test_the_points_of_a_curve_that_are_shared_are_run_once() -> None:
-    report = report_of("fig3", quick=True)
-    assert report.curves["ascending"].points[0] == (0.0, "λ=0")
-    assert report.curves["ascending"].points[1] == (0.3, "λ=0.3 ascending")
-    assert [*report.settings] == ["λ=0", "λ=0.3", "λ=0.6", "λ=1", "λ=0.3 ascending", "λ=0.6 ascending"]
-    full = report_of("fig3")
-    assert [position for position, _ in full.curves["descending"].points] == [n / 20 for n in range(21)]
 
 
 def test_shorthands_are_written_out() -> None:
@@ -220,22 +180,3 @@ def test_the_scenarios_of_a_report_take_all_of_its_settings(name: str) -> None:
     report = report_of(name, quick=True)
     experiment = checked(experiment_of_report(report, name))
     assert experiment.baseline in experiment.settings
-
-
-def test_fewer_cases_are_taken_evenly_over_their_order() -> None:
-    report = report_of("table4", quick=True)
-    assert report.profile.cases == 6
-    chosen = experiment_of_report(report, "mine").cases
-    assert len(chosen) == 6
-    assert chosen == tuple(sorted(chosen))
-    assert (chosen[0], chosen[-1]) == (CASES[0], CASES[-1])
-
-
-def test_a_report_that_is_not_there_has_the_nearest_name() -> None:
-    with pytest.raises(NotFoundError, match="table2"):
-        report_of("tabel2")
-
-
-def test_titles_name_the_index_or_the_person() -> None:
-    assert metric_named("dist3@2").title == "dist-3 at index 2"
-    assert metric_named("spoken:Eva").title == "utterances: Eva"

@@ -8,7 +8,6 @@ import pytest
 from support.commands import Cli
 from support.letters import LetterEmbedder
 from support.scripted import ScriptedModel
-from support.tiny import tiny_language_model
 
 from tertulia.lab.post_removal import post_removal_of_runs
 from tertulia.lab.to_the_point import to_the_point_of_scenarios
@@ -106,12 +105,6 @@ def test_where_nothing_was_removed_nothing_is_scored(store: SqlStore, cli: Cli) 
     whole = of_last(store, model)
     assert (whole.kept, whole.items_left) == (1.0, 1.0)
     assert not model.asked("generate_scored")
-
-
-def test_a_local_model_shows_where_attention_went(store: SqlStore) -> None:
-    found = of_last(store, tiny_language_model(context_window=None))
-    assert found.kept is not None
-    assert found.kept > 0
 
 
 def test_a_run_without_prompts(store: SqlStore) -> None:

@@ -14,14 +14,12 @@ from support.on_use import on_use
 
 from tertulia.metrics.album import (
     FIGURES,
-    MEANINGS,
     AlbumExchange,
     Measured,
     difference,
     estimate,
     figures_of,
     names,
-    sample_sizes,
     vectors_of,
 )
 from tertulia.metrics.diversity import distinct_n, mean_pairwise_cosine
@@ -110,23 +108,6 @@ def test_distinct_n_at_equal_length_is_the_mean_over_all_samples_of_so_many_word
     assert value(figures_of([answered], sizes={("answer", 1): 6}), "answer", "dist1_equal") == pytest.approx(3 / 6)
 
 
-def test_longer_texts_are_no_less_varied_at_equal_length() -> None:
-    words = [f"w{number}" for number in range(40)]
-    short = [exchange(at, "Z", f"A{at}", answer=" ".join(words[5 * at : 5 * at + 5])) for at in range(8)]
-    long = [exchange(at, "Z", f"A{at}", answer=" ".join(words)) for at in range(8)]
-    sizes = sample_sizes(short, long)
-    low, high = (figures_of(chat, sizes=sizes)["answer"] for chat in (short, long))
-    assert (low["dist1"].value, high["dist1"].value) == (1.0, 40 / 320)
-    assert high["dist1_equal"].value == pytest.approx(0.69, abs=0.02)  # not 0.125
-
-
-def test_the_common_size_is_there_even_without_the_most_talkative() -> None:
-    chat = [exchange(1, "Ada", "Bo", answer="one two three"), exchange(2, "Bo", "Ada", answer="one two")]
-    assert sample_sizes(chat)[("answer", 1)] == 2
-    assert sample_sizes(chat)[("answer", 2)] == 1
-    assert sample_sizes(chat, [])[("answer", 1)] == 0
-
-
 def test_similarity_is_the_mean_cosine_over_all_pairs_and_each_text_is_embedded_once() -> None:
     embedder = Directions()
     vectors = vectors_of(CHAT, embedder)
@@ -203,15 +184,6 @@ def test_an_interval_of_a_mean_is_that_of_student_over_agents() -> None:
     assert found.n == 4
 
 
-def test_texts_of_one_agent_are_no_independent_observations() -> None:
-    chat = [exchange(at, answerer="B1" if at < 10 else "B2", answer="so" if at < 10 else "so so") for at in range(20)]
-    found = estimate("len", figures_of(chat)["answer"]["len"])
-    assert found.ci_high is not None
-    assert found.ci_high - 1.5 > 1  # two agents say little, whatever their texts
-    alone = estimate("len", figures_of(chat[:10])["answer"]["len"])
-    assert (alone.value, alone.ci_low, alone.ci_high) == (1.0, None, None)
-
-
 def test_a_difference_is_paired_where_the_same_agents_took_part() -> None:
     low = Measured(2.0, 3, {"Ada": 1.0, "Bo": 2.0, "Cy": 3.0})
     high = Measured(5.0, 3, {"Ada": 4.0, "Bo": 5.0, "Cy": 6.3})
@@ -224,25 +196,6 @@ def test_a_difference_is_paired_where_the_same_agents_took_part() -> None:
     error = sqrt(2 / 3 * 2)
     assert others.ci_low == pytest.approx(3.0 - float(stats.t.ppf(0.975, 2)) * error * sqrt(2))
     assert difference(low, Measured(None, 0)).value is None
-
-
-def test_what_is_the_same_without_anybody_has_no_interval() -> None:
-    # 0 of 4 questions name the partner: an interval of [0, 0] would say that nobody ever does
-    found = estimate("names_partner", figures_of(CHAT[:1] + CHAT[2:])["question"]["names_partner"])
-    assert (found.value, found.ci_low, found.ci_high) == (0.0, None, None)
-    same = difference(Measured(2.0, 2, {"Ada": 1.0, "Bo": 3.0}), Measured(3.0, 2, {"Ada": 2.0, "Bo": 4.0}))
-    assert (same.value, same.ci_low) == (1.0, None)
-
-
-def test_shares_stay_shares() -> None:
-    chat = [exchange(at, f"A{at}", question="Bo?" if at else "What?") for at in range(4)]
-    found = estimate("names_partner", figures_of(chat)["question"]["names_partner"])
-    assert found.value == 3 / 4
-    assert found.ci_high == 1.0
-
-
-def test_every_figure_has_a_meaning() -> None:
-    assert {name for of_call in FIGURES.values() for name in of_call} == set(MEANINGS)
 
 
 @given(st.lists(st.tuples(st.sampled_from("ABC"), st.text("ab ", max_size=12)), min_size=1, max_size=8))

@@ -14,7 +14,7 @@ from support.letters import LetterEmbedder
 from support.on_use import on_use
 
 from tertulia.metrics.diversity import distinct_n, words
-from tertulia.metrics.repetition import ends_in_repetition, repeated_endings, repeated_lines, repeated_share
+from tertulia.metrics.repetition import ends_in_repetition, repeated_endings, repeated_lines
 from tertulia.metrics.variety import distinct_of_sample, mean_variety, variety_of_cases, vendi_score
 
 scipy = on_use("scipy")
@@ -40,12 +40,6 @@ def test_dist_of_all_n_grams_is_dist_n_and_shorter_samples_are_more_varied(texts
     figures = [distinct_of_sample(spoken(texts), n, size) for size in range(1, total + 1)]
     assert figures[-1:] == [pytest.approx(distinct_n(spoken(texts), n))] * bool(total)
     assert all(later <= earlier + 1e-9 for earlier, later in pairwise(figures))
-
-
-def test_there_is_no_sample_larger_than_the_text() -> None:
-    assert distinct_of_sample(spoken(["a", "b"]), 1, 3) is None
-    assert distinct_of_sample(spoken(["a", "b"]), 1, 0) is None
-    assert distinct_of_sample([], 1, 1) is None
 
 
 vectors = st.integers(2, 6).flatmap(
@@ -116,9 +110,3 @@ def test_a_last_utterance_repeats_whatever_its_case_and_punctuation() -> None:
     assert repeated_lines([("Ana", "What?"), ("Bo", "What"), ("Ana", "what?"), ("Bo", "No.")]) == 0.5
     assert (repeated_lines([("Ana", "Alone.")]), repeated_lines([])) == (None, None)
     assert repeated_endings([[("Ana", "a"), ("Bo", "a")], [("Ana", "a"), ("Bo", "b")], [("Ana", "a")]]) == 0.5
-
-
-def test_repeated_is_what_an_earlier_line_has() -> None:
-    lines = ["I am going to the pier.", "I am going to the shop.", "So it is."]
-    assert repeated_share([("Ana", line) for line in lines]) == pytest.approx(2 / 6)
-    assert repeated_share([("Ana", "Hm.")]) is None

@@ -120,13 +120,6 @@ async def test_every_question_gets_the_answer_that_it_gets_alone(family: str) ->
         _require_alike(found, expected)
 
 
-async def test_a_batch_of_one_has_the_digits_of_the_single_call() -> None:
-    model = tiny_language_model()
-    for alone, batched in zip(_questions(model), _questions(model), strict=True):
-        assert await model.answer_batch([batched]) == [await _alone(model, alone)]
-    assert await model.answer_batch([]) == []
-
-
 async def test_a_batch_has_the_same_digits_whatever_is_in_memory() -> None:
     model = tiny_language_model()
     model.model.to(torch.bfloat16)

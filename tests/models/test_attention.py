@@ -47,24 +47,6 @@ def test_attention_equals_the_definition(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", EACH_FAMILY)
-def test_rows_that_advance_unevenly_equal_the_definition(family: str) -> None:
-    model = tiny_model(family)
-    model.set_attn_implementation(attention_interface.IMPLEMENTATION)
-    prompt = _tokens(40, 1)
-    responses = [_tokens(9, 5), _tokens(9, 6)]
-    state = decoding_state.DecodingState(model, decoding_state.prefill(model, prompt), 2, 9, capture=True)
-    # Rows advance by different numbers of tokens, one goes back and on again.
-    state.forward([[prompt[-1], *responses[0][:4]], [prompt[-1]]])
-    state.forward([[7, 7], responses[1][:1]])
-    state.truncate(0, 2)
-    state.forward([responses[0][4:5], responses[1][1:4]])
-    state.forward([responses[0][5:8], responses[1][4:8]])
-    assert state.captured_attention is not None
-    for attention, response in zip(state.captured_attention, responses, strict=True):
-        assert _relative(attention, attention_scores.attention_by_definition(model, prompt, response)) < 1e-4
-
-
-@pytest.mark.parametrize("family", EACH_FAMILY)
 @pytest.mark.parametrize("weights", [1 << 24, 1])
 def test_attention_of_prefixes_that_share_a_tensor_equals_the_definition(
     family: str, weights: int, monkeypatch: pytest.MonkeyPatch
@@ -156,35 +138,6 @@ def test_only_the_logits_that_are_drawn_from_are_computed(monkeypatch: pytest.Mo
     assert computed == [4, 2], "of each row that reads"
 
 
-def test_a_row_without_new_tokens_stays_as_it_is() -> None:
-    model = tiny_model("qwen2, sliding windows")
-    model.set_attn_implementation(attention_interface.IMPLEMENTATION)
-    prompts = [_tokens(30, 1), _tokens(12, 2)]
-    responses = [_tokens(6, 3), _tokens(3, 4)]
-    for of_row in ([0, 1], [0, 0]):
-        prefixes = [decoding_state.prefill(model, prompt) for prompt in prompts]
-        state = decoding_state.DecodingState(model, [prefixes[i] for i in of_row], 1, 6, capture=True)
-        state.next_logits([[prompts[i][-1], *response[:2]] for i, response in zip(of_row, responses, strict=True)])
-        for token in responses[0][2:5]:
-            state.next_logits([[token], []])
-        assert state.lengths == [6, 3]
-        for row, (i, response) in enumerate(zip(of_row, responses, strict=True)):
-            expected = attention_scores.attention_by_definition(model, prompts[i], response)
-            assert _relative(state.attention_of_row(row, len(response)), expected) < 1e-4
-
-
-def test_logits_of_rows_of_several_prefixes_equal_those_of_the_plain_model() -> None:
-    model = tiny_model("gemma2, capped and sliding")
-    prompts, replies = [_tokens(30, 2), _tokens(11, 3)], [_tokens(6, 4), _tokens(2, 5)]
-    with torch.inference_mode():
-        expected = [model(torch.tensor([[*p, *r]])).logits[0, -1] for p, r in zip(prompts, replies, strict=True)]
-    model.set_attn_implementation(attention_interface.IMPLEMENTATION)
-    prefixes = [decoding_state.prefill(model, prompt) for prompt in prompts]
-    tokens = [[prompt[-1], *reply] for prompt, reply in zip(prompts, replies, strict=True)]
-    found = decoding_state.DecodingState(model, prefixes, 1, 8, capture=False).next_logits(tokens)
-    torch.testing.assert_close(torch.stack(found), torch.stack(expected), rtol=1e-4, atol=1e-4)
-
-
 @pytest.mark.parametrize("family", EACH_FAMILY)
 @pytest.mark.parametrize("shared", [0, 1, 20, 39, 60])
 def test_a_prompt_read_in_chunks_has_the_attention_of_the_definition(
@@ -207,17 +160,6 @@ def test_a_prompt_read_in_chunks_has_the_attention_of_the_definition(
     )
 
 
-def test_logits_of_ragged_rows_equal_those_of_the_plain_model() -> None:
-    model = tiny_model("llama, grouped heads")
-    prompt, reply = _tokens(30, 2), _tokens(6, 3)
-    with torch.inference_mode():
-        expected = model(torch.tensor([[*prompt, *reply]])).logits[0, len(prompt) - 1 :]
-    model.set_attn_implementation(attention_interface.IMPLEMENTATION)
-    state = decoding_state.DecodingState(model, decoding_state.prefill(model, prompt), 2, 8, capture=False)
-    logits = state.forward([[prompt[-1], *reply], [prompt[-1]]])
-    torch.testing.assert_close(logits[0], expected, rtol=1e-4, atol=1e-4)
-
-
 def test_a_long_reply_is_read_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     model = tiny_model("gemma2, capped and sliding")
     attention_scores.require_exact_attention(model)
@@ -232,13 +174,6 @@ def test_a_long_reply_is_read_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None
     state = decoding_state.DecodingState(model, prefixes, 1, len(response), capture=True)
     state.next_logits([[prompt[-1], *response[:-1]], [prompt[19], *response[:4]]])
     torch.testing.assert_close(state.attention_of_row(0, len(response)), whole)
-
-
-def test_a_prompt_of_one_token_can_be_scored() -> None:
-    model = tiny_model("llama, grouped heads")
-    attention_scores.require_exact_attention(model)
-    attention = attention_scores.attention_to_prompt(model, decoding_state.prefill(model, [5]), [[6, 7]])[0]
-    assert _relative(attention, attention_scores.attention_by_definition(model, [5], [6, 7])) < 1e-4
 
 
 @pytest.mark.parametrize(
@@ -324,25 +259,6 @@ async def test_scores_of_replies_as_they_are_drawn_equal_the_formula(reducer: An
     expected = [scores_written_out(model, reply.tokens, reducer) for reply in replies]
     mean = {unit: (expected[0][unit] + expected[1][unit]) / 2 for unit in SPANS}
     assert found == pytest.approx(mean, rel=1e-4, abs=1e-6)
-
-
-@pytest.mark.parametrize("reducer", REDUCERS)
-async def test_what_is_kept_of_a_prompt_does_not_show_in_its_scores(
-    reducer: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tertulia.models.local.decoding_state.CHUNK", 16)
-    model, options = tiny_language_model(), ScoringOptions(reducer)
-    cold = await model.score(a_prompt(), [_tokens(5, 2)], options)
-    assert await model.score(a_prompt(), [_tokens(5, 2)], options) == cold, "the whole prompt was kept"
-    for seed in (2, 3):
-        await model.score(a_prompt(seed), [_tokens(5, 2)], options)
-    assert await model.score(a_prompt(), [_tokens(5, 2)], options) == cold, "its chunks were kept"
-
-
-@pytest.mark.parametrize("reducer", REDUCERS)
-async def test_units_without_tokens_score_0(reducer: Any) -> None:
-    prompt = RenderedPrompt(tuple(_tokens(5, 1)), {"empty": (3, 3)}, {"empty": "block"})
-    assert await tiny_language_model().score(prompt, [_tokens(5, 2)], ScoringOptions(reducer)) == [{"empty": 0}]
 
 
 def test_a_token_that_takes_the_attention_of_every_response_counts_no_more() -> None:

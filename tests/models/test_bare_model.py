@@ -119,15 +119,6 @@ def test_digits_are_those_of_the_model_that_transformers_opens(
         assert ask(read[0]) == ask(expected)
 
 
-def test_positions_turn_as_those_of_transformers(tmp_path: Path) -> None:
-    model = transformers.AutoModelForCausalLM.from_pretrained(save_tied(tmp_path / "tiny"))
-    config = model.config
-    positions, hidden = torch.arange(config.max_position_embeddings)[None], torch.zeros(1, 1)
-    ours = bare_model.Rotary(config.head_dim, config.rope_parameters["rope_theta"])(hidden, positions)
-    theirs = model.base_model.rotary_emb(hidden, positions)
-    assert all(torch.equal(one, other) for one, other in zip(ours, theirs, strict=True))
-
-
 def tokens_of(tokenizer: HuggingFaceTokenizer) -> list[Any]:
     texts = ["Ferry, 12:30!", " two  spaces", "<|im_start|>system", "a\n\nb", "🦆 ñ\u200b", "\ud800", "", "<|im_end|>"]
     encoded = [tokenizer.encode(text) for text in texts]
@@ -225,16 +216,6 @@ def test_damaged_files_are_refused_in_one_line_as_by_transformers(folder: Path, 
     with pytest.raises(ModelError, match=r"can't be loaded|holds no model") as raised:
         opened(tmp_path)
     assert "\n" not in str(raised.value)
-
-
-def test_adapters_of_another_model_are_refused(folder: Path, tmp_path: Path) -> None:
-    voice = save_adapters(tmp_path / "voice", folder)
-    file = voice / "adapter_model.safetensors"
-    safetensors.save_file(
-        {name.replace("layers.0", "layers.77"): each for name, each in safetensors.load_file(file).items()}, file
-    )
-    with pytest.raises(ModelError, match=r"are for another model: model\.layers\.77"):
-        opened(tmp_path, f"{embedded.PLAIN}+{voice}")
 
 
 SPEAKING = """

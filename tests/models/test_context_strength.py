@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 from support.on_use import on_use
-from support.tiny import EACH_FAMILY, tiny_language_model
+from support.tiny import tiny_language_model
 
 from tertulia.prompts.render import render
-from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
+from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField
 from tertulia.state.records import Prompt, Unit
 
 decoding = on_use("tertulia.models.local.decoding")
@@ -46,12 +46,6 @@ def test_what_the_context_adds_is_added_again_to_what_is_plausible() -> None:
     assert torch.allclose(found, expected / expected.sum())
 
 
-def test_tokens_that_may_not_come_stay_out() -> None:
-    logits = torch.tensor([0.0, -torch.inf, 1.0])
-    gains = torch.tensor([0.0, torch.nan, 0.0])
-    assert decoding.amplified(logits, gains, 1.0).tolist() == [0.0, -torch.inf, 1.0]
-
-
 async def test_without_strength_the_replies_are_those_to_the_prompt_alone() -> None:
     model = tiny_language_model()
     alone = await model.generate(replace(_request(model), without_context=None))
@@ -80,29 +74,6 @@ async def test_strength_changes_replies_and_raises_their_information() -> None:
     strong = await model.generate(_request(model, 3.0, rows=12))
     assert [reply.tokens for reply in plain] != [reply.tokens for reply in strong]
     assert sum(reply.information for reply in strong) > sum(reply.information for reply in plain)
-
-
-@pytest.mark.parametrize("family", EACH_FAMILY)
-async def test_a_batch_gives_the_replies_of_its_requests_alone(family: str) -> None:
-    model = tiny_language_model(family)
-
-    def requests() -> list[GenerationRequest]:
-        return [_request(model, 1.0), replace(_request(model), without_context=None), _request(model, 2.0, rows=1)]
-
-    alone = [await model.generate(request) for request in requests()]
-    batch = await model.generate_batch(requests())
-    assert [[reply.tokens for reply in replies] for replies in batch] == [
-        [reply.tokens for reply in replies] for replies in alone
-    ]
-
-
-async def test_scores_are_of_the_attention_to_the_whole_prompt() -> None:
-    model = tiny_language_model()
-    request = _request(model, 1.0)
-    replies, scores = await model.generate_scored(request, ScoringOptions())
-    read = await model.score(request.prompt, [reply.tokens for reply in replies], ScoringOptions())
-    for unit, score in scores.items():
-        assert score == pytest.approx(sum(of_reply[unit] for of_reply in read) / 3, rel=1e-4)
 
 
 def test_what_may_not_be_repeated_is_not_however_sure_the_model_is() -> None:

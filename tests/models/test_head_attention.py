@@ -58,16 +58,6 @@ async def test_its_mean_over_heads_and_sum_over_layers_is_eq_1(family: str) -> N
     assert summed == pytest.approx(scores, rel=1e-5, abs=1e-7)
 
 
-async def test_a_response_read_in_several_blocks_of_queries_has_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, response = tiny_language_model(), _tokens(9, 4)
-    whole = await model.head_attention(a_prompt(), response, (1, 8))
-    monkeypatch.setattr("tertulia.models.local.attention.MAX_WEIGHTS", 200)
-    model.clear_cache()
-    in_blocks = await model.head_attention(a_prompt(), response, (1, 8))
-    for unit, layers in whole.items():
-        assert [h for heads in in_blocks[unit] for h in heads] == pytest.approx([h for heads in layers for h in heads])
-
-
 @pytest.mark.parametrize("family", EACH_FAMILY)
 async def test_scores_that_tell_heads_apart_equal_their_formulas_written_out(family: str) -> None:
     model, response = tiny_language_model(family), _tokens(9, 3)

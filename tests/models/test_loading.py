@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import shutil
 import threading
@@ -17,7 +16,6 @@ from support.tiny import save_tiny
 
 from tertulia.models.loading import open_embedder, open_model
 from tertulia.models.local import embedded
-from tertulia.models.local.hub import quiet_libraries
 from tertulia.state.errors import ModelError, TrustError
 from tertulia.state.language_model import Activity
 
@@ -175,14 +173,3 @@ def test_the_first_start_reports_its_progress_in_our_words(tmp_path: Path) -> No
     text = "preparing the embedded model: converting its weights once"
     assert [activity.text for activity in reported] == [*[text] * 5, ""]
     assert gguf_utils.tqdm is library_bar
-
-
-def test_no_garbage_is_looked_for_while_a_model_is_loaded() -> None:
-    with quiet_libraries():
-        with quiet_libraries():
-            pass
-        assert not gc.isenabled()
-    assert gc.isenabled()
-    with pytest.raises(ModelError), quiet_libraries():
-        raise ModelError("broken")
-    assert gc.isenabled()

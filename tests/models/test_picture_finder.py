@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 from support.on_use import on_use
-from support.tiny import tiny_language_model
 from support.tiny_seeing import a_picture, save_clip
 
 from tertulia.models.loading import open_picture_finder
 from tertulia.models.picture_bytes import open_picture
-from tertulia.state.errors import ModelError, NotFoundError, TrustError
+from tertulia.state.errors import ModelError, TrustError
 
 picture_finder = on_use("tertulia.models.local.picture_finder")
 torch = on_use("torch")
@@ -82,22 +81,6 @@ def test_markup_in_a_text_is_text(folder: Path) -> None:
 def test_what_is_no_picture_is_said(folder: Path) -> None:
     with pytest.raises(ModelError, match="a picture can't be read"):
         a_finder(folder).find("a ferry", [b"no picture"])
-
-
-def test_what_finds_no_pictures_is_refused(tmp_path: Path, folder: Path) -> None:
-    source = tiny_language_model()
-    source.model.set_attn_implementation("sdpa")
-    source.model.save_pretrained(tmp_path / "text")
-    source.tokenizer.tokenizer.save_pretrained(tmp_path / "text")
-    with pytest.raises(ModelError, match="does not compare texts with pictures"):
-        open_picture_finder(str(tmp_path / "text"))
-    with pytest.raises(NotFoundError, match="no such folder"):
-        open_picture_finder("./nowhere")
-    with pytest.raises(NotFoundError, match="unknown model 'clip'"):
-        open_picture_finder("clip")
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(ModelError, match="holds no model"):
-        open_picture_finder(str(tmp_path / "empty"))
 
 
 def test_no_code_of_a_folder_is_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,28 +73,6 @@ def test_a_run_is_not_lost_to_what_a_server_counts(cli: Cli, served: Served, cou
     assert cli("resume", run).code in (0, 2)
 
 
-@pytest.mark.usefixtures("without_weights")
-@pytest.mark.parametrize("content", ["7", '{"a": 1}', "[" * 3000 + "]" * 3000, "NaN"])
-def test_a_content_that_is_no_text_ends_a_run_in_a_line(cli: Cli, served: Served, content: str) -> None:
-    served.altered = changing("choices", 0, "message", "content", value=content)
-    ended = cli("run", "tidewell", "--rounds", "1", "--model", served.model, "--lambda", "0")
-    ended.complains(1, served.address, "answers with")
-
-
-@pytest.mark.usefixtures("without_weights")
-def test_a_content_in_parts_is_the_same_text(cli: Cli, served: Served) -> None:
-    command = ("run", "tidewell", "--rounds", "2", "--model", served.model, "--lambda", "0", "--json")
-    plain = cli("show", cli(*command).json["run"], "--json").json["turns"]
-
-    def in_parts(body: bytes) -> bytes:
-        text = json.loads(body)["choices"][0]["message"]["content"]
-        parts = [{"type": "text", "text": text[:9]}, {"type": "thinking", "thinking": "…"}, text[9:]]
-        return changing("choices", 0, "message", "content", value=json.dumps(parts))(body)
-
-    served.altered = in_parts
-    assert cli("show", cli(*command).json["run"], "--json").json["turns"] == plain
-
-
 #: Has the server asked how likely a text is.
 JUDGED = (
     *("--lambda", "0.5", "--set", "nodes.score=embedding_similarity"),
@@ -126,15 +104,6 @@ def test_a_log_probability_that_is_none_ends_a_run_in_a_line(
     ended = cli("run", "tidewell", "--rounds", "1", "--model", served.model, *JUDGED)
     ended.complains(1, served.address, "answers with", "logprobs.")
     assert len(told) == 1 + is_probed
-
-
-@pytest.mark.usefixtures("without_weights")
-@pytest.mark.parametrize("logs", ["[null, {}]", "{}", '"no"', "[[1]]", '[{"5": {}}]'])
-def test_a_wrong_shape_at_the_probe_ends_a_run_in_a_line(cli: Cli, served: Served, logs: str) -> None:
-    served.tells = "chat"
-    served.altered = changing("prompt_logprobs", value=logs)
-    ended = cli("run", "tidewell", "--rounds", "1", "--model", served.model, *JUDGED)
-    ended.complains(1, served.address, "answers with prompt_logprobs")
 
 
 def test_runs_survive_answers_of_any_shape(tmp_path: Path) -> None:
