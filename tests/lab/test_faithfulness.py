@@ -17,7 +17,6 @@ from support.tiny import save_tiny
 
 from tertulia.lab.annotations.ablations import AblatedLine, AblationFigures
 from tertulia.lab.experiments.experiment import Experiment, checked
-from tertulia.lab.experiments.sources import source_of
 from tertulia.lab.faithfulness import (
     SCORERS,
     Faithfulness,
@@ -168,18 +167,6 @@ def test_an_interrupted_measurement_goes_on_with_the_same_digits(
     kept = Annotations(store.file).of(lines[0].line.run, "faithfulness")
     assert {(each.part, each.agent) for each in kept} >= {(0, ""), (1, ""), (2, "attention"), (2, "random")}
     assert {each.model for each in kept} == {f"{lines[0].record.model} in float32"}
-
-
-def test_lines_are_drawn_evenly_over_sources(store: SqlStore) -> None:
-    lines = chosen_lines(store, ["quays"], None, SOURCES + 2)
-    counts = [sum(line.case == case for line in lines) for case in {line.case for line in lines}]
-    assert sorted(counts) == [1] * (SOURCES - 2) + [2, 2]
-    fewer = chosen_lines(store, ["quays"], None, 3)
-    assert [line.key for line in fewer] == [line.key for line in lines[:3]]
-    assert len({source_of(line.case) for line in lines}) == SOURCES
-    of_run = chosen_lines(store, [lines[0].line.run], None, 9)
-    assert {line.line.run for line in of_run} == {lines[0].line.run}
-    assert len(of_run) == 2
 
 
 def test_bad_input_is_told_in_a_sentence(store: SqlStore, model: causal.CausalLanguageModel, tmp_path: Path) -> None:

@@ -1,26 +1,16 @@
 """`tertulia lab report album`: two album chats beside each other, as a page, tables, plots and JSON."""
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.album_stored import EXCHANGES, an_album_run, write_album_run
 from support.commands import Cli, rehearse
+from support.letters import LetterEmbedder
 
 from tertulia.storage.store import SqlStore
-
-
-class Lengths:
-    """Embeds a text by its length."""
-
-    id = "lengths"
-
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        return [[1.0, float(len(text))] for text in texts]
-
-    embed_untruncated = embed
 
 
 def longer(words: str) -> tuple[Any, ...]:
@@ -30,7 +20,7 @@ def longer(words: str) -> tuple[Any, ...]:
 @pytest.fixture
 def store(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqlStore]:
     """A store with a run of each setting, and an embedder that needs no weights."""
-    monkeypatch.setattr("tertulia.cli.lab.reports_of_runs.open_embedding_model", lambda name: Lengths())
+    monkeypatch.setattr("tertulia.cli.lab.reports_of_runs.open_embedding_model", lambda name: LetterEmbedder())
     with SqlStore.open(Path("tertulia.db")) as opened:
         opened.make_file()
         write_album_run(opened, an_album_run("aaaa", "low"))

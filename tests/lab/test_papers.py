@@ -5,7 +5,6 @@ from itertools import chain
 import pytest
 
 from tertulia.lab.experiments.experiment import checked
-from tertulia.lab.reports.paper_files import written_out
 from tertulia.lab.reports.papers import (
     CASES,
     REPORTS,
@@ -13,7 +12,6 @@ from tertulia.lab.reports.papers import (
     EverySum,
     Ordering,
     OverTime,
-    Report,
     Rising,
     WeightedSum,
     experiment_of_report,
@@ -116,51 +114,6 @@ def test_the_people_of_chatagents_have_the_figures_of_its_table() -> None:
         assert published[f"speaking_after_silence:{name}"] == figures.speaking_after_silence
         for mechanism, count in figures.mechanisms.items():
             assert published[f"{mechanism}:{name}"] == pytest.approx(count.on / figures.decisions, abs=6e-4)
-
-
-def test_shorthands_are_written_out() -> None:
-    document = {
-        "title": "t",
-        "question": "q",
-        "source": "s",
-        "baseline": "x=0",
-        "metrics": ["dist3"],
-        "common": {"revision": "off"},
-        "grids": [
-            {"label": "a", "name": "x={x}", "parameter": "removal_factor", "quick": [0, 0.5, 1], "full": [0, 1]},
-            {
-                "label": "b",
-                "name": "y={x}",
-                "parameter": "removal_factor",
-                "settings": {"reducer": "capped"},
-                "quick": [0.5],
-                "full": [0.5],
-            },
-        ],
-        "orderings": [
-            {"id": "top", "text": "t", "highest": {"metric": "dist3", "setting": "x=1", "among": "a"}},
-            {"id": "mean", "text": "t", "mean_above": {"metric": "dist3", "higher": "a", "lower": "b"}},
-            {"id": "line", "text": "t", "above_line": {"metric": "dist3", "curve": "a", "at_0": 1, "slope": -1}},
-        ],
-        "quick": {"cases": 2, "trials": 2, "rounds": 2},
-        "full": {"trials": 10},
-    }
-    report = Report.model_validate(written_out("t", document, "quick"))
-    assert report.settings["y=0.5"] == {"revision": "off", "reducer": "capped", "removal_factor": 0.5}
-    claims = [ordering.claim.model_dump(exclude={"kind"}) for ordering in report.orderings]
-
-    def term(setting: str, weight: float) -> dict[str, object]:
-        return {"setting": setting, "metric": "dist3", "weight": weight}
-
-    top, mean, line = claims
-    assert [part["terms"] for part in top["sums"]] == [
-        (term("x=1", 1), term("x=0", -1)),
-        (term("x=1", 1), term("x=0.5", -1)),
-    ]
-    assert mean["terms"] == (term("x=0.5", 1), term("y=0.5", -1))
-    assert [(part["terms"], part["constant"]) for part in line["sums"]] == [((term("x=0.5", 1),), -0.5)]
-    full = Report.model_validate(written_out("t", document | {"orderings": document["orderings"][:1]}, "full"))
-    assert len(full.orderings) == 1
 
 
 def test_an_experiment_has_a_report_in_one_of_its_sizes() -> None:

@@ -19,7 +19,7 @@ from tertulia.lab.reports.papers import REPORTS, Report, experiment_of_report, r
 from tertulia.lab.reports.provenance import Provenance, computed_on, cost_by_setting
 from tertulia.lab.reports.report import Findings, find, report_of_experiment, slug
 from tertulia.lab.reports.report_document import report_document
-from tertulia.lab.reports.report_making import Measurers, make_report, planned
+from tertulia.lab.reports.report_making import Measurers, make_report
 from tertulia.lab.reports.report_page import report_page
 from tertulia.lab.reports.report_tables import (
     figures_table,
@@ -231,21 +231,6 @@ def test_revised_turns_are_shown_with_what_was_removed(store: SqlStore) -> None:
     ]
     assert ("judged" in text) == bool(revised)
     assert findings.report.name == "fig6"
-
-
-def test_the_name_of_an_experiment_tells_what_can_not_be_changed_later() -> None:
-    quick, full = (
-        report.model_copy(update={"settings": dict([*report.settings.items()][:1])})
-        for report in (report_of("table2", quick=True), report_of("table2"))
-    )
-
-    def name(report: Report, cases: str = "tidewell:0", **given: int) -> str:
-        return planned(report, cases=[cases], model="rehearsal", **given).name
-
-    assert name(quick).startswith("table2-plain-4-rounds-rehearsal-")
-    others = [name(full), name(quick, rounds=2), name(quick, seed=5), name(quick, "tidewell:3")]
-    assert len({name(quick), *others}) == 5
-    assert name(quick, trials=9) == name(quick)
 
 
 def test_one_condition_by_two_names_is_counted_once() -> None:

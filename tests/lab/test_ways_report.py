@@ -3,39 +3,14 @@
 from collections.abc import Sequence
 
 import numpy as np
-import pytest
 
 from tertulia.lab.reports.papers import Efficient, Ordering, report_of
 from tertulia.lab.reports.verdicts import tally, verdicts
 from tertulia.metrics.statistics import CaseFigure, Sample
-from tertulia.state.parameters import Parameters
 
 
 def sample(values: Sequence[float]) -> Sample:
     return {f"case {case}": CaseFigure(value, 2, {0: value, 1: value}) for case, value in enumerate(values)}
-
-
-@pytest.mark.parametrize("quick", [True, False])
-def test_each_way_is_compared_with_lambda_and_the_primary_outcome_is_said_before(quick: bool) -> None:
-    report = report_of("ways", quick)
-    assert [*report.curves] == ["λ", "temperature", "min-p", "DRY", "α"]
-    points = [name for name in report.settings if name.startswith(("verbalised", "string", "sequential"))]
-    primary = [
-        ordering.claim
-        for ordering in report.orderings
-        if isinstance(ordering.claim, Efficient)
-        and {ordering.claim.position, ordering.claim.metric} <= {*report.primary}
-    ]
-    assert len(primary) == 8, "one for each other way"
-    by_lambda = tuple(setting for _, setting in report.curves["λ"].points)
-    assert all(claim.better == by_lambda for claim in primary)
-    assert [claim.worse for claim in primary][4:] == [(name,) for name in points]
-    for curve in report.curves.values():
-        for _, setting in curve.points:
-            parameters = Parameters().with_settings(report.settings[setting])
-            assert parameters.temperature == parameters.opening_temperature
-    assert report.settings["T=1.2"].items() >= {"temperature": 1.2, "top_p": 0.9, "removal_factor": 0}.items()
-    assert report.settings["verbalised, rare"]["verbalized_below"] == 0.1
 
 
 def invented(report_name: str, gain: float, seed: int = 1) -> dict[str, dict[str, Sample]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import combinations
 from math import comb, sqrt
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.letters import LetterEmbedder
 from support.on_use import on_use
 
 from tertulia.metrics.album import (
@@ -48,22 +48,6 @@ def exchange(
         question=question,
         answer=answer,
     )
-
-
-class Directions:
-    """Embeds a text as the direction in which its number of words points."""
-
-    id = "directions"
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        self.texts += texts
-        return [[3.0 * (len(text.split()) % 2), 3.0 * (1 - len(text.split()) % 2)] for text in texts]
-
-    def embed_untruncated(self, texts: Sequence[str]) -> list[list[float]]:
-        return self.embed(texts)
 
 
 CHAT = [
@@ -109,9 +93,10 @@ def test_distinct_n_at_equal_length_is_the_mean_over_all_samples_of_so_many_word
 
 
 def test_similarity_is_the_mean_cosine_over_all_pairs_and_each_text_is_embedded_once() -> None:
-    embedder = Directions()
+    embedder = LetterEmbedder()
     vectors = vectors_of(CHAT, embedder)
-    assert len(embedder.texts) == len(set(embedder.texts))
+    texts = [text for batch in embedder.batches for text in batch]
+    assert len(texts) == len(set(texts))
     found = figures_of(CHAT, vectors)
     for call in FIGURES:
         of_call = [[*vectors[item.text(call)]] for item in CHAT]
@@ -201,7 +186,7 @@ def test_a_difference_is_paired_where_the_same_agents_took_part() -> None:
 @given(st.lists(st.tuples(st.sampled_from("ABC"), st.text("ab ", max_size=12)), min_size=1, max_size=8))
 def test_every_figure_without_an_agent_is_that_of_what_the_others_wrote(spoken: list[tuple[str, str]]) -> None:
     chat = [exchange(at, f"asker {at}", agent, answer=text) for at, (agent, text) in enumerate(spoken)]
-    vectors = vectors_of(chat, Directions())
+    vectors = vectors_of(chat, LetterEmbedder())
     found = figures_of(chat, vectors)["answer"]
     for agent in {agent for agent, _ in spoken}:
         left = figures_of([item for item in chat if item.answerer != agent], vectors)["answer"]

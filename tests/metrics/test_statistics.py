@@ -71,20 +71,6 @@ def test_of_equally_many_cases_each_sources_are_compared_by_their_means() -> Non
     assert found.freedom == pytest.approx(2)
 
 
-@pytest.mark.parametrize("sizes", [(8, 8), (4, 4, 4, 4), (10, 3, 2, 1), (1,) * 12])
-def test_what_sources_do_by_chance_is_taken_for_an_effect_in_one_of_twenty(sizes: tuple[int, ...]) -> None:
-    rng = np.random.default_rng(len(sizes))
-    sources = [number for number, size in enumerate(sizes) for _ in range(size)]
-    wrong = naive = 0
-    for _ in range(600):
-        values = rng.normal(size=len(sizes))[sources] + rng.normal(size=len(sources))
-        found = contrast([(of_sources([*values], [*map(str, sources)]), 1.0)])
-        wrong += found.p is not None and found.p <= 0.05
-        naive += float(stats.ttest_1samp(values, 0.0).pvalue) <= 0.05
-    assert wrong / 600 <= 0.08
-    assert max(sizes) == 1 or naive / 600 > 0.2  # as if cases of a source were independent
-
-
 def test_a_family_has_a_wrong_verdict_in_one_of_twenty() -> None:
     # by hand: the smallest of three times 3, the next times 2, none below one before it
     assert holm([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06])

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support.adapters import save_adapters
 from support.on_use import on_use
-from support.tiny import VOCABULARY, save_tied
+from support.tiny import drawn_tokens, save_tied
 
 from tertulia.cli.environment import cache_folder
 from tertulia.models import loading
@@ -67,18 +67,14 @@ def opened(tmp_path: Path, name: str = embedded.PLAIN, **options: Any) -> causal
     return model
 
 
-def _tokens(count: int, seed: int) -> list[int]:
-    return torch.randint(3, VOCABULARY, (count,), generator=torch.Generator().manual_seed(seed)).tolist()
-
-
 def digits(model: Any, count: int) -> list[torch.Tensor]:
     """What a model computes of two prompts with a beginning in common, and rows that advance unevenly."""
     found = []
-    for prompts in ([_tokens(150, 1)], [_tokens(150, 1), _tokens(40, 2)]):
+    for prompts in ([drawn_tokens(150, 1)], [drawn_tokens(150, 1), drawn_tokens(40, 2)]):
         state = decoding_state.DecodingState(
             model, [decoding_state.prefill(model, prompt) for prompt in prompts], 2, 9, capture=True
         )
-        rows = [[prompt[-1], *_tokens(3 + row, row)] for prompt in prompts for row in range(2)]
+        rows = [[prompt[-1], *drawn_tokens(3 + row, row)] for prompt in prompts for row in range(2)]
         found += [*state.next_logits(rows), *state.read([[7], *([] for _ in rows[1:])])]
         assert state.captured_attention is not None
         found.append(state.captured_attention)

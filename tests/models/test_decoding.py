@@ -9,12 +9,11 @@ from dataclasses import replace
 
 import pytest
 from support.on_use import on_use
-from support.tiny import tiny_language_model, tiny_model
+from support.tiny import rendered_texts, tiny_language_model, tiny_model
 
 from tertulia.models.loading import open_model
 from tertulia.models.local.grammar import ends_with_sentence
 from tertulia.prompts.placeholders import is_placeholder
-from tertulia.prompts.render import render
 from tertulia.state.errors import ContextWindowError, ModelError, NotFoundError, UsageError
 from tertulia.state.language_model import GenerationRequest, ReplyField, ScoringOptions
 from tertulia.state.records import Prompt, Unit
@@ -35,8 +34,7 @@ def model():
 
 
 def _request(model, fields=SPEECH, rows=3, reply_prefix="", temperature=1.5, texts=("The ferry leaves.", "At noon.")):
-    units = tuple(Unit(id=f"u{i}", block="memory", kind="item", text=text) for i, text in enumerate(texts))
-    prompt = render(Prompt(units=units, speaker="Ana", layout="single_message"), model.tokenizer, reply_prefix)
+    prompt = rendered_texts(model, *texts, reply_prefix=reply_prefix)
     return GenerationRequest(prompt, fields, tuple(random.Random(i) for i in range(rows)), temperature, 1.0)
 
 

@@ -9,7 +9,7 @@ from itertools import cycle, product
 
 import pytest
 from support.on_use import on_use
-from support.tiny import EACH_FAMILY, FAMILIES, VOCABULARY, tiny_language_model, tiny_model
+from support.tiny import EACH_FAMILY, FAMILIES, drawn_tokens, tiny_language_model, tiny_model
 
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
 from tertulia.state.records import Reply
@@ -24,15 +24,17 @@ torch = on_use("torch")
 LENGTH = 32
 
 
-def _tokens(count: int, seed: int) -> list[int]:
-    return torch.randint(3, VOCABULARY, (count,), generator=torch.Generator().manual_seed(seed)).tolist()
-
-
 #: Prompts of one speaker: lines are added, an item in the middle changes, the first token changes, one ends on a cut.
 @cache
 def prompts() -> list[list[int]]:
-    base = _tokens(150, 1)
-    return [base, [*base, *_tokens(40, 2)], [*base[:70], *_tokens(90, 3)], [7, *base[1:]], base[: 4 * LENGTH + 1]]
+    base = drawn_tokens(150, 1)
+    return [
+        base,
+        [*base, *drawn_tokens(40, 2)],
+        [*base[:70], *drawn_tokens(90, 3)],
+        [7, *base[1:]],
+        base[: 4 * LENGTH + 1],
+    ]
 
 
 @pytest.fixture(autouse=True)

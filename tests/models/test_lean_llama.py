@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.on_use import on_use
-from support.tiny import FAMILIES, VOCABULARY, save_tiny, tiny_model
+from support.tiny import FAMILIES, drawn_tokens, relative_error, save_tiny, tiny_model
 
 from tertulia.models.loading import open_model
 from tertulia.models.local.engine import ENGINE
@@ -39,14 +39,6 @@ def packed(request: pytest.FixtureRequest) -> None:
         pytest.skip("no packed weights here")
 
 
-def _tokens(count: int, seed: int) -> list[int]:
-    return torch.randint(3, VOCABULARY, (count,), generator=torch.Generator().manual_seed(seed)).tolist()
-
-
-def _relative(found: torch.Tensor, expected: torch.Tensor) -> float:
-    return float(((found - expected).abs() / expected.abs().clamp_min(1e-4)).max())
-
-
 def _rounded(model: transformers.PreTrainedModel) -> transformers.PreTrainedModel:
     """Return a model with the weights of its products rounded to half precision."""
     with torch.no_grad():
@@ -68,8 +60,8 @@ def test_rows_behind_several_prefixes_equal_the_plain_model(
     model = tiny_model(family)
     assert lean_parts.use_lean_passes(model, half=half)
     attention_scores.require_exact_attention(model)
-    prompts, of_row = [_tokens(n, n) for n in (40, 9, 1, 23)], [0, 1, 1, 2, 3]
-    responses = [_tokens(9, 50 + row) for row in range(5)]
+    prompts, of_row = [drawn_tokens(n, n) for n in (40, 9, 1, 23)], [0, 1, 1, 2, 3]
+    responses = [drawn_tokens(9, 50 + row) for row in range(5)]
     prefixes, kept = [decoding_state.prefill(model, prompt) for prompt in prompts], kept_chunks.KeptChunks(1 << 30)
     decoding_state.prefill(model, prompts[0], 20, kept)
     prefixes[0] = decoding_state.prefill(model, prompts[0], 20, kept)
@@ -81,7 +73,7 @@ def test_rows_behind_several_prefixes_equal_the_plain_model(
     last = state.next_logits([[], *(r[8:] for r in responses[1:])])
     for row, (at, response) in enumerate(zip(of_row, responses, strict=True)):
         expected = attention_scores.attention_by_definition(plain, prompts[at], response)
-        assert _relative(state.attention_of_row(row, 9), expected) < 1e-4
+        assert relative_error(state.attention_of_row(row, 9), expected) < 1e-4
         if row:
             logits = plain(torch.tensor([[*prompts[at], *response]])).logits[0, -1]
             torch.testing.assert_close(last[row], logits, rtol=1e-4, atol=1e-4)
@@ -111,7 +103,7 @@ def test_passes_in_bfloat16_are_as_near_as_those_of_transformers(family: str) ->
         linear.load_state_dict({"weight": weight} | ({} if bias is None else {"bias": bias}))
         return linear
 
-    prompt, reply = _tokens(30, 1), _tokens(6, 2)
+    prompt, reply = drawn_tokens(30, 1), drawn_tokens(6, 2)
     tokens = torch.tensor([[*prompt, *reply]])
     with torch.inference_mode():
         exact = tiny_model(family)(tokens).logits[0, 29:]
@@ -133,7 +125,7 @@ def test_rows_of_one_prompt_in_one_go_have_the_digits_of_the_usual_way(
     monkeypatch.setattr("tertulia.models.local.row_groups.GROWTH", 2)
     found, gone = [], list[bool]()
     for in_one_go in (True, False):
-        model, prompt = tiny_model(family), _tokens(40, 1)
+        model, prompt = tiny_model(family), drawn_tokens(40, 1)
         lean_parts.use_lean_passes(model, half=half)
         usual = lean_llama.LeanLlama._takes_one_go
         monkeypatch.setattr(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import random
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.commands import Cli
 from support.dialogue_case import a_context
 from support.on_use import on_use
 from support.scripted import ScriptedModel
@@ -17,7 +15,7 @@ from support.tiny import tiny_language_model
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.models.batching import BatchingBroker
 from tertulia.models.journal import generation_parameters
-from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel
+from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.models.served.chat_names import TRAITS as REMOTE
 from tertulia.prompts.render import render
 from tertulia.runs.access.engines import Engines
@@ -25,7 +23,7 @@ from tertulia.state.errors import SettingError
 from tertulia.state.language_model import GenerationRequest, LanguageModel, ReplyField
 from tertulia.state.parameters import Parameters
 from tertulia.state.questions import Sampling
-from tertulia.state.records import Prompt, Reply, Unit
+from tertulia.state.records import Prompt, Unit
 
 decoding = on_use("tertulia.models.local.decoding")
 token_figures = on_use("tertulia.models.local.token_figures")
@@ -152,39 +150,6 @@ async def test_whatever_is_drawn_for_an_utterance_is_drawn_by_it(settings: dict[
     calls = [call for call in context.store.calls(context.run) if call.kind.startswith("generate")]
     assert {call.node for call in calls} >= nodes
     assert {call.parameters.get("min_p") for call in calls} == {0.3}
-
-
-class Failing(RehearsalModel):
-    """Fails in the third turn."""
-
-    async def generate(self, request: GenerationRequest) -> list[Reply]:
-        units = request.prompt.source.units if request.prompt.source else ()
-        if [unit.block for unit in units if unit.kind == "item"].count("current_dialogue") == 2:
-            raise RuntimeError("no")
-        return await super().generate(request)
-
-
-TALK = ("run", "tidewell", "--rehearse", "--rounds", "4", "--set", "ending=off", "--json")
-
-
-@pytest.mark.parametrize(("name", "value"), [("min_p", 0.1), ("dry", 0.8)])
-def test_a_run_with_it_is_recorded_resumed_and_forked(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch, name: str, value: float
-) -> None:
-    setting = ("--set", f"{name}={value}")
-    with monkeypatch.context() as patched:
-        patched.setattr("tertulia.models.loading.open_model", lambda *_, **__: Failing())
-        ended = json.loads(cli(*TALK, *setting).out)
-    assert (ended["status"], ended["turns"]) == ("failed", 2)
-    assert cli("resume", ended["run"], "--json").json["turns"] == 4
-    whole = cli(*TALK, *setting).json["run"]
-    assert cli("diff", whole, ended["run"], "--exit-code").code == 0
-    fork = cli("fork", whole, "--at", "3", "--json").json["run"]
-    assert cli("diff", whole, fork, "--exit-code").code == 0
-    off = cli("fork", whole, "--at", "3", "--set", f"{name}=0", "--json").json["run"]
-    shown = [cli("show", run, "--json").json["parameters"][name] for run in (ended["run"], fork, off)]
-    assert shown == [value, value, 0.0]
-    cli("run", "tidewell", "--rehearse", "--set", f"{name}=-1").complains(2, f"{name}=-1")
 
 
 @pytest.mark.parametrize("role", ["speak", "think", "judge"])

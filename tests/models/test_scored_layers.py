@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,19 @@ from langgraph.checkpoint.memory import InMemorySaver
 from support.commands import Cli
 from support.dialogue_case import a_context
 from support.on_use import on_use
-from support.scripted import ScriptedModel
-from support.tiny import EACH_FAMILY, VOCABULARY, save_tiny, tiny_language_model, tiny_model
+from support.tiny import (
+    EACH_FAMILY,
+    SPANS,
+    drawn_tokens,
+    save_tiny,
+    spanned_prompt,
+    tiny_language_model,
+    tiny_model,
+)
 
 from tertulia.runs.driving.conversation import drive
 from tertulia.state.errors import AttentionUnavailableError, SettingError
-from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
+from tertulia.state.language_model import GenerationRequest, ReplyField, ScoringOptions
 from tertulia.state.parameters import Parameters
 from tertulia.state.questions import ScoredGeneration
 from tertulia.state.records import Prompt, Unit
@@ -41,20 +47,11 @@ FULL = {
     "gpt-oss, sinks": (1, 3),
 }
 SLIDING = "mistral, all sliding"
-SPANS = {"first": (2, 9), "middle": (12, 20), "last": (28, 30)}
-
-
-def _tokens(count: int, seed: int) -> list[int]:
-    return torch.randint(3, VOCABULARY, (count,), generator=torch.Generator().manual_seed(seed)).tolist()
-
-
-def a_prompt(seed: int = 1) -> RenderedPrompt:
-    return RenderedPrompt(tuple(_tokens(30, seed)), SPANS, dict.fromkeys(SPANS, "block"))
 
 
 def by_hand(family: str, response: Sequence[int], layers: Sequence[int]) -> dict[str, float]:
-    """Return the scores of the units of `a_prompt` from the full attention tensors of these layers."""
-    model, prompt = tiny_model(family), a_prompt().input_ids
+    """Return the scores of the units of `spanned_prompt` from the full attention tensors of these layers."""
+    model, prompt = tiny_model(family), spanned_prompt().input_ids
     model.set_attn_implementation("eager")
     with torch.inference_mode():
         attentions = model(torch.tensor([[*prompt, *response[:-1]]]), output_attentions=True).attentions
@@ -75,11 +72,11 @@ def test_windows_of_layers_are_those_of_the_family(family: str) -> None:
 )
 async def test_scores_over_layers_equal_the_definition_on_these_layers(family: str, layers: tuple[int, ...]) -> None:
     model, options = tiny_language_model(family), ScoringOptions(layers=layers)
-    responses = [_tokens(n, n) for n in (1, 5, 9)]
-    for response, found in zip(responses, await model.score(a_prompt(), responses, options), strict=True):
+    responses = [drawn_tokens(n, n) for n in (1, 5, 9)]
+    for response, found in zip(responses, await model.score(spanned_prompt(), responses, options), strict=True):
         assert found == pytest.approx(by_hand(family, response, layers), rel=1e-4, abs=1e-6)
     request = GenerationRequest(
-        a_prompt(), (ReplyField("x", "speech", max_tokens=8),), (random.Random(1), random.Random(2)), 0.8, 0.9
+        spanned_prompt(), (ReplyField("x", "speech", max_tokens=8),), (random.Random(1), random.Random(2)), 0.8, 0.9
     )
     replies, drawn = await model.generate_scored(request, options)
     expected = [by_hand(family, reply.tokens, layers) for reply in replies]
@@ -93,7 +90,7 @@ async def test_questions_of_a_batch_are_scored_over_their_own_layers() -> None:
 
     def question(number: int) -> ScoredGeneration:
         fields = (ReplyField("x", "speech", max_tokens=8),)
-        request = GenerationRequest(a_prompt(), fields, (random.Random(number),), 0.8, 0.9)
+        request = GenerationRequest(spanned_prompt(), fields, (random.Random(number),), 0.8, 0.9)
         return ScoredGeneration(request, ScoringOptions(layers=asked[number]))
 
     answers: list[Any] = await tiny_language_model(family).answer_batch([question(n) for n in range(4)])
@@ -163,15 +160,6 @@ async def test_a_turn_records_the_layers_and_the_call_has_them() -> None:
     assert context.store.turn_record(context.run, 1).scored_by == "tiny, layer 5 of 6"
     (call,) = [call for call in context.store.calls(context.run) if call.kind == "generate_scored"]
     assert call.parameters["layers"] == [5]
-
-
-async def test_a_surrogate_scores_over_its_own_layers() -> None:
-    reader = tiny_language_model("gemma2, capped and sliding")
-    context = context_of(ScriptedModel(text_only=True), judge="off", surrogate="tiny")  # type: ignore[arg-type]
-    await drive(replace(context, roles={"score": (reader, context.parameters)}), InMemorySaver())
-    scored_by = context.store.turn_record(context.run, 1).scored_by
-    assert scored_by == "tiny, layers 1, 3 of 4 (surrogate of scripted)"
-    assert recorded_layers(scored_by) == [1, 3]
 
 
 def test_commands_choose_show_and_refuse_layers(cli: Cli, tmp_path: Path) -> None:

@@ -261,16 +261,6 @@ async def test_a_prompt_that_ends_with_a_picture_is_refused(opened: Opened) -> N
         await model.score(prompt, [[5]], ScoringOptions())
 
 
-async def test_what_is_dropped_from_memory_is_made_again(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = opened("gemma3, pictures attend to themselves")
-    prompts = [render(a_prompt("red", "wide"), model.tokenizer), render(a_prompt("wide"), model.tokenizer)]
-    before = [await model.score(prompt, [[5, 6]], ScoringOptions()) for prompt in prompts]
-    monkeypatch.setattr("tertulia.models.local.sight._KEPT", 1)
-    monkeypatch.setattr("tertulia.models.local.sight._KEPT_TOKENS", 1)
-    model.clear_cache()
-    assert [await model.score(prompt, [[5, 6]], ScoringOptions()) for prompt in prompts] == before
-
-
 @pytest.mark.parametrize("kind", ["AutoImageProcessor", "AutoProcessor", "AutoTokenizer"])
 def test_no_code_beside_the_processor_is_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     folder = save_seeing("llava", tmp_path / "llava")

@@ -72,15 +72,6 @@ def test_a_case_and_a_meeting_are_made_of_people_from_a_list_or_a_generator() ->
     assert repr(meeting).startswith("<Meeting 'the roof', 2026-05-14 18:00: ")
 
 
-def test_a_changed_copy_leaves_the_original_as_it_is() -> None:
-    meeting = a_meeting()
-    changed = meeting.replace(place="the cellar", removal_factor=0.5)
-    assert (meeting.place, changed.place) == (None, "the cellar")
-    assert changed.content.settings()["removal_factor"] == 0.5
-    assert changed != meeting
-    assert changed.replace(place=None, removal_factor=None) == meeting
-
-
 @pytest.mark.parametrize(
     ("make", "words"),
     [

@@ -1,8 +1,6 @@
 """Populations: the shipped villagers, files of both formats, dealt pictures, and what is refused."""
 
 import json
-import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +8,11 @@ import pytest
 from PIL import Image
 
 from tertulia.state.album import Population
-from tertulia.state.errors import NotFoundError, ScenarioError, SettingError, UsageError
+from tertulia.state.errors import NotFoundError, ScenarioError, UsageError
 from tertulia.state.parameters import ALBUM_CHAT, Parameters
 from tertulia.worlds.catalog import describe, list_cases, resolve, settings_of
 from tertulia.worlds.changes import with_mechanisms, with_memory, with_person
-from tertulia.worlds.villagers import NAMES, read_population
-from tertulia.worlds.yaml_file import YamlFile
+from tertulia.worlds.villagers import read_population
 
 
 def population(**settings: Any) -> Population:
@@ -75,18 +72,6 @@ def test_more_villagers_are_made_the_first_always_the_same() -> None:
     values = {pair for villager in population().villagers for pair in villager.properties}
     assert {pair for villager in many.villagers for pair in villager.properties} == values
     assert len({villager.album for villager in many.villagers}) > 4000
-
-
-def test_there_are_as_many_as_there_are_names() -> None:
-    names = YamlFile.read(NAMES).values
-    assert all(len({name.casefold() for name in listed}) == len(listed) for listed in names.values())
-    single = len(names["given"]) * len(names["family"])
-    made = population(agents=2 * single).names
-    assert len(set(made)) == 2 * single
-    assert [name for name in made if "-" in name] == list(made[single:])  # family names are joined once all are used up
-    most = single * len(names["family"])
-    with pytest.raises(SettingError, match=f"agents={most + 1}: there are names for {most:,} villagers"):
-        population(agents=most + 1)
 
 
 # --- the public format ----------------------------------------------------------------------------------------------
@@ -266,24 +251,6 @@ def test_an_error_in_yaml_names_the_line(folder: Path) -> None:
         match=r"v\.yml:4: \[1\]\.album: takes a list, not 'x' \(did you mean \[x\]\?\) \(villager 2, 'Ben'\)",
     ):
         population(villagers=write(folder / "v.yml", listed))
-
-
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (os.mkfifo, "it is a pipe, not a regular file"),
-        (os.mkdir, "Is a directory"),
-        (lambda at: (at.touch(), os.truncate(at, 10**9)), "MB, the most that is read of such a file"),
-        (lambda at: at.write_bytes(b"\xff\xfe["), "can't be read as text"),
-    ],
-)
-@pytest.mark.parametrize("name", ["v.json", "v.yaml"])
-def test_files_that_do_harm(tmp_path: Path, make: Callable[[Path], Any], words: str, name: str) -> None:
-    make(tmp_path / name)
-    with pytest.raises(ScenarioError, match=words):
-        population(villagers=str(tmp_path / name))
-    with pytest.raises(NotFoundError, match="there is no file of villagers"):
-        population(villagers=str(tmp_path / f"no_{name}"))
 
 
 def test_a_picture_that_is_none_names_whose_it_is(tmp_path: Path) -> None:
