@@ -76,16 +76,6 @@ def test_the_mean_of_the_parts_is_the_metric(dialogues: list[list[str]], n: int)
     assert mean(parts_of(figure, len(dialogues))) == pytest.approx(expected, abs=1e-12)
 
 
-def test_sim_is_the_mean_over_pairs() -> None:
-    vectors = {"A: so": [1.0, 0.0], "A: or": [0.6, 0.8], "A: no": [0.0, 1.0]}
-    dialogues = [a_dialogue(0, [text]) for text in ("so", "or", "no")]
-    figure = figure_of(dialogues, "sim", lambda texts: [vectors[text] for text in texts])
-    assert figure(range(3)) == pytest.approx((0.6 + 0.8 + 0.0) / 3)
-    assert figure([0, 2]) == pytest.approx(0)
-    with pytest.raises(UsageError, match="embedding"):
-        figure_of(dialogues, "sim")
-
-
 # --- the fit --------------------------------------------------------------------------------------------------------
 
 

@@ -77,23 +77,6 @@ def test_what_is_there_is_overwritten_on_demand_alone(export: Callable[..., Any]
     assert contents(Path()) == before
 
 
-@pytest.mark.parametrize("format", TOOLS)
-def test_never_half_an_export(
-    export: Callable[..., Any], runs: Rehearsed, monkeypatch: pytest.MonkeyPatch, format: str
-) -> None:
-    def broken(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    # Each format asks for it late: the figures, or the ids of spans, are behind what was written before.
-    target = "spans._of_call" if format == "otel" else "recorded.RecordedRun.situation"
-    if format == "mlflow":
-        target = "tracking.transcript"
-    monkeypatch.setattr(f"tertulia.lab.exports.{target}", broken)
-    result = export(runs.dialogue, "--format", format, "--out", "out")
-    result.complains(1, "No space left on device")
-    assert list(Path().iterdir()) == []
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
@@ -209,11 +192,3 @@ def test_a_failed_run_says_so(cli: Cli, runs: Rehearsed) -> None:
     assert root["status"] == {"code": 2, "message": "the server is gone"}
     log = json.loads(cli("export", run, "--format", "inspect").out)
     assert (log["status"], log["samples"][0]["error"]["message"]) == ("error", "the server is gone")
-
-
-def test_figures_are_those_of_measure(export: Callable[..., Any], runs: Rehearsed) -> None:
-    (sample,) = json.loads(export(runs.dialogue, "--format", "inspect").out)["samples"]
-    figures = {name: score["value"] for name, score in sample["scores"].items()}
-    measured = runs.store.run(runs.dialogue).measure()
-    assert {"dist1", "dist2", "dist3", "len"} <= figures.keys()
-    assert figures == {name: measured[name] for name in figures}

@@ -13,7 +13,6 @@ import pytest
 from support.commands import Cli
 from support.experiment_case import drive_here
 from support.on_use import on_use
-from support.tiny import save_tiny
 
 from tertulia.lab.annotations.ablations import AblatedLine, AblationFigures
 from tertulia.lab.experiments.experiment import Experiment, checked
@@ -25,7 +24,7 @@ from tertulia.lab.faithfulness import (
     models_for,
     read_scorers,
 )
-from tertulia.models.loading import open_model, rehearsal_of
+from tertulia.models.loading import rehearsal_of
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.nodes.utterance.generate import utterance_request
 from tertulia.prompts.remove import remove_units
@@ -46,18 +45,6 @@ participants:
 NAMES = ("Ana", "Bo", "Cid", "Dee", "Eve", "Fay", "Gus", "Hal", "Ida", "Jo", "Kai", "Lea", "Mo", "Nia", "Oz", "Pam")
 COMMON = {"max_utterance_tokens": 8, "revision": "off", "judge": "off", "redraws": 0, "drafts": 1}
 SOURCES, ABLATIONS = 8, 24
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(save_tiny(tmp_path_factory.mktemp("model")))
-
-
-@pytest.fixture(scope="module")
-def model(folder: str) -> causal.CausalLanguageModel:
-    opened = open_model(folder, precision="float32", cache=Path(folder))
-    assert isinstance(opened, causal.CausalLanguageModel)
-    return opened
 
 
 @pytest.fixture(scope="module")

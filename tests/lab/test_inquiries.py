@@ -9,14 +9,12 @@ from support.meeting_case import a_quay, an_attendee, at
 from support.scripted import ScriptedModel
 
 from tertulia.lab.annotations.annotating import answers_to
-from tertulia.lab.annotations.asking import Response, inquiry, questions_given, responses, trait_scores
-from tertulia.lab.annotations.self_inventory import self_inventory_requests
+from tertulia.lab.annotations.asking import Response, inquiry, questions_given, responses
 from tertulia.state.cognition import Assessment, Character, SubGoal
 from tertulia.state.errors import ModelError, NotFoundError, UsageError
 from tertulia.state.records import ParticipantModel, RunRecord, Turn, TurnRecord
 from tertulia.storage.parts.annotations import Annotations
 from tertulia.storage.store import SqlStore
-from tertulia.views.reading.rounds import read_characters
 from tertulia.worlds.questionnaire import Question
 
 QUESTION = Question(text="What do you hope for?")
@@ -115,22 +113,6 @@ async def test_nobody_is_told_what_they_have_not_heard_or_what_others_keep_to_th
     (before,) = await ask(store, run, "Ana", [QUESTION], ScriptedModel(), at=0)
     assert "Line 1." not in before.prompt
     assert "Thought" not in before.prompt
-
-
-async def test_the_inventory_is_the_one_that_a_population_answers_before_and_after(store: SqlStore) -> None:
-    run, model = a_meeting_of_six_turns(store), ScriptedModel()
-    answered = await ask(store, run, "Cy", None, model)
-    assert len(answered) == 44
-    assert set(trait_scores(answered)) == {
-        *("extraversion", "agreeableness", "conscientiousness", "neuroticism", "openness")
-    }
-    asked = len(model.calls)
-    start, characters = store.start("m33t"), read_characters(store, "m33t")
-    of_population = self_inventory_requests(start, characters, store.turns("m33t"))  # type: ignore[arg-type]
-    ((first, second),) = [[request for request in of_population if (request.agent, request.last) == ("Cy", 6)]]
-    kept = await answers_to([first, second], store, run, "scripted", lambda: model)
-    assert len(model.calls) == asked  # they are the same questions, and are answered
-    assert {value for each in kept for value in each.answers.values()} <= {1, 2, 3, 4, 5}
 
 
 # --- what is answered -----------------------------------------------------------------------------------------------

@@ -119,16 +119,6 @@ def test_sense_is_that_of_every_line_where_it_was_said_and_equal_lines_count(sto
     assert everything.without_sense == found["A"]["without_sense"]
 
 
-def test_each_trial_is_left_out_once(store: SqlStore) -> None:
-    runs = trials()
-    sample = Measuring(store, runs, None).figures(["dist2"])["A"]["dist2"]["x"]
-    of_case = {run.trial: run.dialogue for run in runs if run.run.run.startswith("A-x")}
-    assert sample.without == {
-        left_out: pytest.approx(distinct_n([d for number, d in of_case.items() if number != left_out], 2))
-        for left_out in of_case
-    }
-
-
 def test_settings_are_compared_on_the_trials_that_all_of_them_have(store: SqlStore) -> None:
     runs = [run for run in trials() if run.run.run not in ("B-x-2", "A-y-1", "A-y-2", "A-y-3", "A-y-4")]
     measuring = Measuring(store, runs, None)
@@ -138,12 +128,6 @@ def test_settings_are_compared_on_the_trials_that_all_of_them_have(store: SqlSto
     assert measuring.unpaired == 1 + 4
     nothing = Measuring(store, [], None)
     assert (nothing.figures(["dist1"]), nothing.times, nothing.all) == ({}, {}, [])
-
-
-def test_dialogues_are_counted_of_which_only_the_beginning_is_embedded(store: SqlStore) -> None:
-    runs = [spoken("A", "x", 1, ["short"]), spoken("A", "x", 2, ["so long " * 5, "that its end has other letters"])]
-    assert Measuring(store, runs, LetterEmbedder(40)).truncated() == 1
-    assert Measuring(store, runs, None).truncated() == 0
 
 
 def test_equal_length_is_for_as_many_as_the_shortest_setting_has_without_any_trial(store: SqlStore) -> None:
@@ -160,23 +144,6 @@ def test_equal_length_is_for_as_many_as_the_shortest_setting_has_without_any_tri
         found = figures[setting]["dist2_equal"]["x"]
         assert found.value == pytest.approx(distinct_of_sample(dialogues, 2, size))
         assert set(found.without) == {1, 2, 3, 4}  # enough is left without any of them
-
-
-def test_at_an_index_only_dialogues_count_that_reach_it(store: SqlStore) -> None:
-    runs = [
-        spoken("A", "x", 1, ["one two", "three four"]),
-        spoken("A", "x", 2, ["one two"]),
-        spoken("A", "x", 3, ["one six", "three five"]),
-    ]
-    figures = Measuring(store, runs, LetterEmbedder(40)).figures(["dist1@0", "dist1@1", "dist1@2", "sim@1", "len@1"])[
-        "A"
-    ]
-    assert figures["dist1@0"]["x"].value == pytest.approx(3 / 6)
-    assert figures["dist1@1"]["x"].value == pytest.approx(3 / 4)
-    assert set(figures["dist1@1"]["x"].without) == {1, 3}
-    assert "dist1@2" not in figures
-    assert figures["len@1"]["x"].value == 2
-    assert figures["sim@1"]["x"].value == pytest.approx(cosine(*LetterEmbedder(40).embed(["three four", "three five"])))
 
 
 def test_exclusiveness_compares_a_group_with_the_next(store: SqlStore) -> None:

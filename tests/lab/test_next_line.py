@@ -9,7 +9,6 @@ from statistics import fmean
 import pytest
 from support.experiment_case import drive_here
 from support.on_use import on_use
-from support.tiny import save_tiny
 
 from tertulia.lab.annotations.next_line import spoken_lines
 from tertulia.lab.experiments.experiment import Experiment, checked
@@ -17,7 +16,6 @@ from tertulia.lab.experiments.results import Results, read_results
 from tertulia.lab.reports.provenance import Provenance
 from tertulia.lab.reports.report import Findings, report_of_experiment
 from tertulia.lab.reports.report_making import Measurers, make_report
-from tertulia.models.loading import open_model
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.nodes.utterance.generate import utterance_request
 from tertulia.prompts.remove import remove_units
@@ -54,18 +52,6 @@ def an_experiment(model: str, folder: Path) -> Experiment:
     settings = {name: {**COMMON, "drafts": 1, **values} for name, values in SETTINGS.items()}
     known = {"name": "next", "model": model, "cases": (str(case),), "settings": settings, "trials": 2, "rounds": 2}
     return checked(Experiment.model_validate(known))
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(save_tiny(tmp_path_factory.mktemp("model")))
-
-
-@pytest.fixture(scope="module")
-def model(folder: str) -> causal.CausalLanguageModel:
-    opened = open_model(folder, precision="float32", cache=Path(folder))
-    assert isinstance(opened, causal.CausalLanguageModel)
-    return opened
 
 
 @pytest.fixture(scope="module")

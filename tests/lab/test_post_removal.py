@@ -10,18 +10,15 @@ from support.letters import LetterEmbedder
 from support.scripted import ScriptedModel
 
 from tertulia.lab.post_removal import post_removal_of_runs
-from tertulia.lab.to_the_point import to_the_point_of_scenarios
 from tertulia.metrics.post_removal import PostRemoval
-from tertulia.metrics.to_the_point import texts_of_case, to_the_point
+from tertulia.metrics.to_the_point import to_the_point
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.prompts.remove import remove_units
 from tertulia.prompts.render import render
-from tertulia.state.errors import ModelError, NotFoundError
+from tertulia.state.errors import NotFoundError
 from tertulia.state.language_model import LanguageModel
-from tertulia.state.records import Case
 from tertulia.storage.parts.annotations import Annotations
 from tertulia.storage.store import SqlStore
-from tertulia.worlds.catalog import resolve
 
 
 @pytest.fixture
@@ -78,18 +75,6 @@ def test_figures_are_kept_and_only_missing_ones_are_scored(store: SqlStore) -> N
     assert len(Annotations(store.file).of(run.run, "post_removal")) == 4
 
 
-def test_what_was_scored_stays_if_the_model_fails_later(store: SqlStore, cli: Cli) -> None:
-    first = store.run("@last")
-    assert cli("run", "tidewell", "--rehearse", "--rounds", "1", "--lambda", "0.5", "--seed", "7").code == 0
-    second = store.run("@last")
-    model = ScriptedModel(fails_at=3)
-    model.id = "rehearsal"
-    with pytest.raises(ModelError):
-        of_runs(store, [first.run, second.run], lambda: model)
-    assert len(Annotations(store.file).of(first.run, "post_removal")) == 2
-    assert not Annotations(store.file).of(second.run, "post_removal")
-
-
 def test_where_another_model_scored_the_full_prompt_is_scored_too(store: SqlStore) -> None:
     model = ScriptedModel()
     of_last(store, model)
@@ -128,15 +113,3 @@ def test_a_case_is_found_by_what_is_said_in_its_dialogues() -> None:
     assert (found["bus"].margin or 0) > 0.1
     assert found["none"].dialogues_found is None
     assert to_the_point({"zoo": [["zzz"]]}, {"zoo": ["zzz"]}, LetterEmbedder())["zoo"].margin is None
-
-
-def test_names_tell_no_case() -> None:
-    case = resolve("tidewell:0")
-    assert isinstance(case, Case)
-    memory = next(text for text in texts_of_case(case) if len(text) > 40)
-    said = [[(case.names[0], memory), (case.names[1], f"{case.names[0]}!")]]
-    found = to_the_point_of_scenarios({"tidewell:0": said, "team_building": said}, LetterEmbedder(200), ["tidewell:1"])
-    assert list(found) == ["tidewell:0"]
-    assert (found["tidewell:0"].cases, found["tidewell:0"].dialogues) == (2, 1)
-    only_name = to_the_point_of_scenarios({"tidewell:0": [said[0][1:]]}, LetterEmbedder(), ["tidewell:1"])
-    assert only_name["tidewell:0"].dialogues == 0

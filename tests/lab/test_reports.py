@@ -23,11 +23,8 @@ from tertulia.lab.reports.report_making import Measurers, make_report
 from tertulia.lab.reports.report_page import report_page
 from tertulia.lab.reports.report_tables import (
     figures_table,
-    sources_table,
-    verdicts_table,
 )
-from tertulia.lab.reports.verdicts import verdict
-from tertulia.metrics.statistics import CaseFigure, case_mean, paired_difference
+from tertulia.metrics.statistics import case_mean, paired_difference
 from tertulia.models.loading import rehearsal_of
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.runs.access.engines import ModelAccess
@@ -260,21 +257,6 @@ def test_two_names_of_a_condition_have_the_same_lines() -> None:
         run_experiment(store, experiment, InProcessExecutor(store, ModelAccess()), emit=lambda event: None)
         results = read_results(store, "same")
     assert results.dialogues("RMbmpe") == results.dialogues("λ=1")
-
-
-def test_what_each_source_says_is_beside_what_they_say_together(found: Findings) -> None:
-    def of(case: str, value: float) -> CaseFigure:
-        return CaseFigure(value, source=case[0])
-
-    full = {case: of(case, 0.5) for case in ("a1", "a2", "b1", "b2")}
-    changed = {"a1": of("a1", 0.6), "a2": of("a2", 0.7), "b1": of("b1", 0.4), "b2": of("b2", 0.5)}
-    findings = replace(found, figures={"Full": {"dist3": full}, "RMm": {"dist3": changed}})
-    by_source = {row["source"]: row for row in rows(sources_table(findings)) if row["setting"] == "RMm"}
-    assert (by_source["a"]["cases"], by_source["a"]["difference"]) == (2, pytest.approx(0.15))
-    assert by_source["b"]["difference"] == pytest.approx(-0.05)
-    claim = next(each for each in findings.report.orderings if each.id == "dist3: RMm > Full")
-    (row,) = rows(verdicts_table([verdict(claim, findings.figures)]))
-    assert row["sources"] == "1 of 2"
 
 
 def test_a_setting_that_changes_nothing_is_named() -> None:

@@ -75,25 +75,6 @@ def test_texts_that_several_ask_for_at_the_same_moment_are_embedded_in_one_go(
     assert together == [texts]
 
 
-def test_vectors_are_kept_of_the_texts_that_were_asked_for_last(monkeypatch) -> None:
-    from tertulia.models.local import embedder as module
-
-    embedder = open_embedder("minilm")
-    texts = [f"Boat {number} is late." for number in range(6)]
-    expected = embedder.embed(texts)
-    encoded: list[str] = []
-    vectors = embedder._model.vectors
-    monkeypatch.setattr(embedder._model, "vectors", lambda texts: encoded.extend(texts) or vectors(texts))
-    assert embedder.embed(texts) == expected
-    assert encoded == []
-    monkeypatch.setattr(module, "_KEPT", 4)
-    embedder.embed(texts[:2])
-    assert len(embedder._known) == 4
-    assert embedder.embed(texts) == expected  # more than are kept, in one call
-    assert sorted(encoded) == texts[2:4]
-    assert embedder.embed([]) == []
-
-
 @pytest.mark.usefixtures("model")
 def test_a_turn_of_the_shipped_town_from_end_to_end_does_not_convert_again(monkeypatch, tmp_path, capsys) -> None:
     monkeypatch.setattr(embedded, "_convert", lambda *_: pytest.fail("converted a second time"))

@@ -46,25 +46,6 @@ def test_similarities_are_those_of_the_library(folder: Path) -> None:
     assert len(set(expected)) == 3
 
 
-def test_a_picture_is_embedded_once_and_by_itself(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    finder, embedded = a_finder(folder), []
-    embed = finder.model.get_image_features
-
-    def counted(**read: torch.Tensor) -> object:
-        embedded.append(len(read["pixel_values"]))
-        return embed(**read)
-
-    monkeypatch.setattr(finder.model, "get_image_features", counted)
-    first = finder.find("a ferry", PICTURES)
-    assert finder.find("a ferry", PICTURES[::-1]) == first[::-1]
-    assert finder.find("the baker", PICTURES) != first
-    assert embedded == [1, 1, 1]
-    assert finder.find("a ferry", []) == []
-    monkeypatch.setattr("tertulia.models.local.picture_finder._KEPT", 1)
-    assert finder.find("a ferry", PICTURES) == first
-    assert a_finder(folder).find("a ferry", PICTURES[1:2]) == first[1:2]
-
-
 @pytest.mark.parametrize("text", ["", "x " * 500, "\ud800", "<|im_end|><|endoftext|>", "\n\x00"])
 def test_any_text_has_a_similarity(folder: Path, text: str) -> None:
     (similarity,) = a_finder(folder).find(text, PICTURES[:1])

@@ -190,16 +190,6 @@ def test_speech_is_whole_sentences_about_phrases_of_the_prompt(model: RehearsalM
     assert all(re.search(remarks, text) for text in texts), "every line says that nobody means it"
 
 
-def test_other_languages_are_quoted_not_bent_into_phrases(model: RehearsalModel) -> None:
-    text = " ".join(f"Wörter{'abcdefghijklmnopqrstuvwxyz'[i]} am Hafen" for i in range(26))
-    prompt = render(
-        Prompt(units=(Unit(id="m", block="memory", kind="item", text=text),), speaker="Ana", layout="single_message"),
-        RehearsalTokenizer(),
-    )
-    said = [str(reply.fields["Ana Sol"]) for reply in asyncio.run(model.generate(_request(SPEECH, 20, prompt)))]
-    assert all("the word “Wörter" in text for text in said)
-
-
 async def test_what_is_drawn_after_a_text_hangs_on_no_text(model: RehearsalModel) -> None:
     """A conversation ends where it ends, whatever λ removed from its prompts."""
     prompts = (_prompt(), _prompt(more=" by the mill"))

@@ -65,23 +65,6 @@ def test_a_scenario_file(file: str) -> None:
     assert describe(list_cases(file))["cases"][0]["memories"] == {"Ida": 1, "Jon": 2}
 
 
-def test_a_meeting_is_one_case() -> None:
-    (row,) = describe(list_cases("team_building"))["cases"]
-    assert json.loads(json.dumps(row)) == {
-        "case": 0,
-        "scenario": "team_building",
-        "time": "2026-05-14 15:00:00",
-        "title": "Planning the team day",
-        "participants": ["Alice", "Bob", "Cindy", "David", "Eva"],
-        "initiator": None,
-        "partner": None,
-        "memories": {"Alice": 5, "Bob": 5, "Cindy": 4, "David": 3, "Eva": 5},
-        "previous_dialogues": 0,
-        "place": "the small meeting room above the yard",
-        "left_out": [],
-    }
-
-
 @pytest.mark.parametrize("name", MEETINGS)
 def test_a_shipped_meeting_is_resolved_by_its_name(name: str) -> None:
     meeting = resolve(name, ("one", "two"))
