@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support.commands import Cli
-from support.exported_runs import Rehearsed, rehearse_all
+from support.exported_runs import Rehearsed, rehearse_all, said
 
 from tertulia.lab.exports.dataset import COLUMNS
 from tertulia.state.errors import UsageError
@@ -192,3 +192,27 @@ def test_a_failed_run_says_so(cli: Cli, runs: Rehearsed) -> None:
     assert root["status"] == {"code": 2, "message": "the server is gone"}
     log = json.loads(cli("export", run, "--format", "inspect").out)
     assert (log["status"], log["samples"][0]["error"]["message"]) == ("error", "the server is gone")
+
+
+def test_runs_are_added_to_a_folder_of_mlflow(export: Callable[..., Any], runs: Rehearsed) -> None:
+    assert export("--experiment", runs.experiment, "--format", "mlflow", "--out", "mlruns").code == 0
+    before = contents(Path("mlruns"))
+    assert export(runs.dialogue, "--format", "mlflow", "--out", "mlruns").code == 0
+    after = contents(Path("mlruns"))
+    assert after.items() > before.items()
+    assert len({name.split("/")[0] for name in after}) == 2
+
+
+def test_figures_are_those_of_measure(export: Callable[..., Any], runs: Rehearsed) -> None:
+    (sample,) = json.loads(export(runs.dialogue, "--format", "inspect").out)["samples"]
+    figures = {name: score["value"] for name, score in sample["scores"].items()}
+    measured = runs.store.run(runs.dialogue).measure()
+    assert {"dist1", "dist2", "dist3", "len"} <= figures.keys()
+    assert figures == {name: measured[name] for name in figures}
+
+
+@pytest.mark.parametrize("kind", ["dialogue", "meeting", "album"])
+def test_messages_are_what_was_said(export: Callable[..., Any], runs: Rehearsed, kind: str) -> None:
+    run = runs.store.run(getattr(runs, kind))
+    (sample,) = json.loads(export(run.id, "--format", "inspect").out)["samples"]
+    assert [[m["metadata"]["speaker"], m["content"]] for m in sample["messages"]] == said(run)

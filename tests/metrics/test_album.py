@@ -22,7 +22,7 @@ from tertulia.metrics.album import (
     names,
     vectors_of,
 )
-from tertulia.metrics.diversity import distinct_n, mean_pairwise_cosine
+from tertulia.metrics.diversity import mean_pairwise_cosine
 
 stats = on_use("scipy.stats")
 
@@ -60,26 +60,6 @@ CHAT = [
 
 def value(found: dict[str, dict[str, Measured]], call: str, name: str) -> float | None:
     return found[call][name].value
-
-
-def test_lengths_are_words_and_count_for_who_wrote_them() -> None:
-    found = figures_of(CHAT)
-    assert value(found, "plan", "len") == 4
-    assert value(found, "question", "len") == pytest.approx((5 + 4 + 5 + 5) / 4)
-    assert value(found, "answer", "len") == pytest.approx((5 + 2 + 5 + 2) / 4)
-    # without Bo, who answered in the first and the last exchange
-    assert found["answer"]["len"].without["Bo"] == pytest.approx((2 + 5) / 2)
-    assert set(found["answer"]["len"].without) == {"Bo", "Di", "Cy"}
-
-
-def test_distinct_n_is_that_of_dialogues() -> None:
-    found = figures_of(CHAT)
-    for call in FIGURES:
-        for n in (1, 2, 3):
-            texts = [[(item.speaker(call), item.text(call))] for item in CHAT]
-            assert value(found, call, f"dist{n}") == pytest.approx(distinct_n(texts, n))
-    without_bo = [[("", item.answer)] for item in CHAT if item.answerer != "Bo"]
-    assert found["answer"]["dist1"].without["Bo"] == pytest.approx(distinct_n(without_bo, 1))
 
 
 def test_distinct_n_at_equal_length_is_the_mean_over_all_samples_of_so_many_words() -> None:

@@ -3,8 +3,6 @@
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tertulia.metrics.participation import OnOff, Participation, Person, evenness, participation
 from tertulia.state.cognition import Bid, InformationNeed, MechanismChoice, WillingnessParts
@@ -118,26 +116,3 @@ def test_who_never_came_does_not_make_the_floor_uneven() -> None:
 @pytest.mark.parametrize(("counts", "expected"), [([], None), ([3], None), ([0, 0], None), ([4, 0], 0), ([5, 5, 5], 1)])
 def test_evenness_at_its_ends(counts: list[int], expected: float | None) -> None:
     assert evenness(counts) == (None if expected is None else pytest.approx(expected))
-
-
-@given(
-    st.lists(st.sampled_from(["Ana", "Bo", None]), max_size=20),
-    st.sets(st.tuples(st.integers(1, 25), st.sampled_from(["Ana", "Bo"]))),
-    st.sets(st.tuples(st.integers(1, 25), st.sampled_from(["Ana", "Bo"]))),
-)
-def test_what_adds_up(speakers: list[str | None], present: set[tuple[int, str]], willing: set[tuple[int, str]]) -> None:
-    turns = [turn(r, who, "one two" if who else "") for r, who in enumerate(speakers, 1)]
-    bids = {key: bid(key in willing) for key in present}
-    needs = {key: need(memory=key in willing) for key in present}
-    run = participation([Person(agent="Ana"), Person(agent="Bo")], turns, RATE_WPM, SILENCE_S, ("memory",), bids, needs)
-    assert run.turns == sum(agent.spoken for agent in run.agents) + run.silences
-    for agent in run.agents:
-        assert agent.decisions == len({r for r, who in present if who == agent.agent and r <= len(turns)})
-        assert agent.decisions == (agent.wanting_to_speak or 0) + (agent.silent or 0)
-        assert agent.mechanisms is not None
-        assert (agent.mechanisms["memory"].on, agent.mechanisms["memory"].off) == (agent.wanting_to_speak, agent.silent)
-        assert (agent.wanting_after_silence or 0) <= (agent.wanting_to_speak or 0)
-        assert agent.speaking_after_silence <= agent.spoken
-    if run.turns > run.silences:
-        assert sum(agent.share_of_utterances or 0 for agent in run.agents) == pytest.approx(1)
-        assert sum(agent.share_of_speaking_time or 0 for agent in run.agents) == pytest.approx(1)

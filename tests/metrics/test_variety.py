@@ -60,16 +60,6 @@ def test_vendi_is_the_entropy_of_the_kernels_eigenvalues(vectors: list[list[floa
     assert 1 - 1e-9 <= (found or 0) <= len(vectors) + 1e-9
 
 
-def test_vendi_counts_what_is_different() -> None:
-    assert vendi_score(np.eye(4).tolist()) == pytest.approx(4)
-    assert vendi_score([[1.0, 2.0]] * 5) == pytest.approx(1)
-    assert vendi_score([[1.0, 0.0]] * 3 + [[0.0, 1.0]] * 3) == pytest.approx(2)
-    assert vendi_score([[1.0]]) is None
-    assert (
-        vendi_score(np.random.default_rng(0).normal(size=(40, 3)).tolist()) is not None
-    )  # more dialogues than numbers
-
-
 def test_the_figures_of_cases() -> None:
     long = [
         ("Ana", "a lake and a boat and a heron"),

@@ -11,10 +11,9 @@ import pytest
 from support.on_use import on_use
 from support.tiny import EACH_FAMILY, SPANS, drawn_tokens, spanned_prompt, tiny_language_model, tiny_model
 
-from tertulia.state.errors import ContextWindowError, SettingError
+from tertulia.state.errors import SettingError
 from tertulia.state.head_weights import HeadWeights
 from tertulia.state.language_model import GenerationRequest, ReplyField, ScoringOptions
-from tertulia.state.questions import HeadAttentionModel
 
 attention = on_use("tertulia.models.local.attention")
 head_attention = on_use("tertulia.models.local.head_attention")
@@ -89,10 +88,3 @@ async def test_drawn_replies_are_scored_by_head_as_written_ones_are(reducer: Any
 async def test_a_model_without_learned_weights_says_how_to_learn_them() -> None:
     with pytest.raises(SettingError, match="tertulia scores fit tiny"):
         await tiny_language_model().score(spanned_prompt(), [drawn_tokens(9, 3)], ScoringOptions("learned"))
-
-
-async def test_a_local_model_shows_its_heads_within_its_window() -> None:
-    model = tiny_language_model(context_window=32)
-    assert isinstance(model, HeadAttentionModel)
-    with pytest.raises(ContextWindowError, match="over the context window"):
-        await model.head_attention(spanned_prompt(), drawn_tokens(9, 5), (0, 9))
