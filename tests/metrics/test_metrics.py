@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.commands import Cli
 from support.letters import LetterEmbedder
 
 from tertulia.metrics.diversity import (
@@ -237,20 +236,6 @@ def write_lines(path: Path, *records: dict) -> None:
 def test_an_exported_run_is_a_dialogue_of_the_case_of_its_scenario(path: Path) -> None:
     write_lines(path, *LINES, {**RUN, "scenario": "quay"}, LINES[2])
     assert read_dialogues(path) == {"tidewell:3": [[("Ana", "Hi."), ("Bo", "Hm.")]], "quay": [[("Ana", "Hi.")]]}
-
-
-def test_what_export_writes_is_read(cli: Cli, tmp_path: Path) -> None:
-    quiet = ("--rounds", "12", "--set", "willingness_threshold=0.6")
-    assert cli("run", "team_building", "--rehearse", *quiet).code == 0
-    assert cli("export", "@last", "--jsonl", "run.jsonl").code == 0
-    turns = json.loads(cli("show", "@last", "--json").out)["turns"]
-    spoken = [(turn["speaker"], turn["text"]) for turn in turns if turn["speaker"]]
-    assert 0 < len(spoken) < len(turns), "a silence among them"
-    assert read_dialogues(tmp_path / "run.jsonl") == {"team_building": [spoken]}
-    measured = cli("metrics", "run.jsonl", "--embedder", "rehearsal", "--json").json
-    assert measured["cases"]["team_building"]["sim"] is None
-    assert measured["rehearsed"] is True
-    assert "rehearsed: the figures mean nothing" in cli("metrics", "run.jsonl", "--embedder", "rehearsal").out
 
 
 @pytest.mark.parametrize(
