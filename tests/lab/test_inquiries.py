@@ -7,9 +7,11 @@ import pytest
 from support.group_stored import a_group_run
 from support.meeting_case import a_quay, an_attendee, at
 from support.scripted import ScriptedModel
+from support.stored import a_case, a_run
 
 from tertulia.lab.annotations.annotating import answers_to
 from tertulia.lab.annotations.asking import Response, inquiry, questions_given, responses
+from tertulia.prompts.templates import template
 from tertulia.state.cognition import Assessment, Character, SubGoal
 from tertulia.state.errors import ModelError, NotFoundError, UsageError
 from tertulia.state.records import ParticipantModel, RunRecord, Turn, TurnRecord
@@ -115,6 +117,20 @@ async def test_nobody_is_told_what_they_have_not_heard_or_what_others_keep_to_th
     assert "Thought" not in before.prompt
 
 
+async def test_the_latecomer_of_a_meeting_in_which_all_is_heard_is_told_all(store: SqlStore) -> None:
+    run = a_meeting_of_six_turns(store, parameters={**a_group_run("m33t").parameters, "hearing": "all"})
+    (late,) = await ask(store, run, "Bo", [QUESTION], ScriptedModel())
+    assert "Line 1." in late.prompt
+
+
+@pytest.mark.parametrize("language", ["de", "es", "fr", "zh"])
+async def test_the_prompt_is_in_the_language_of_the_run(store: SqlStore, language: str) -> None:
+    run = a_meeting_of_six_turns(store, parameters={**a_group_run("m33t").parameters, "language": language})
+    (response,) = await ask(store, run, "Ana", [SIGN], ScriptedModel())
+    assert template("questions", language).fill("person", {"name": "Ana"}) in response.prompt
+    assert "This is Ana." not in response.prompt
+
+
 # --- what is answered -----------------------------------------------------------------------------------------------
 
 
@@ -135,6 +151,14 @@ async def test_options_and_numbers_are_drawn_by_their_probabilities_which_are_ke
     assert all(isinstance(each.answer, int) and 1 <= each.answer <= 12 for each in numbers)
     assert list(numbers[0].probabilities or ()) == [str(number) for number in range(1, 13)]
     assert responses(store, Annotations(store.file).of("m33t", "asked")) != []
+
+
+async def test_a_model_that_tells_no_probabilities_chooses(store: SqlStore) -> None:
+    run, model = a_meeting_of_six_turns(store), ScriptedModel(text_only=True)
+    sign, content = await ask(store, run, "Ana", [SIGN, CONTENT], model)
+    assert sign.answer in SIGN.options
+    assert sign.probabilities is content.probabilities is None
+    assert model.asked("probabilities") == []
 
 
 async def test_what_was_asked_is_not_asked_again_unless_by_another_seed_or_at_another_turn(store: SqlStore) -> None:
@@ -166,6 +190,15 @@ async def test_answers_before_a_failure_are_kept(store: SqlStore) -> None:
     with pytest.raises(ModelError):
         await ask(store, run, "Ana", questions, ScriptedModel(fails_at=12))
     assert len(Annotations(store.file).of("m33t")) == 10
+
+
+async def test_people_of_a_dialogue_are_asked_too(store: SqlStore) -> None:
+    store.create_run(a_run("d1al", model="scripted"), a_case())
+    name = store.start("d1al").names[0]
+    (response,) = await ask(store, store.run("d1al"), name, [QUESTION], ScriptedModel())
+    assert response.at == 0
+    assert f"This is {name}." in response.prompt
+    assert len(await ask(store, store.run("d1al"), name, None, ScriptedModel())) == 44
 
 
 def test_the_model_that_speaks_for_somebody_answers_for_them(store: SqlStore) -> None:

@@ -1,10 +1,13 @@
 """Plans of experiments: stored before the first trial, never changed, and held against what was run."""
 
+from pathlib import Path
+
 import yaml
 
-from tertulia.lab.experiments.experiment import Experiment, experiment_of, joined
+from tertulia.lab.experiments.experiment import Experiment, expanded, experiment_of, joined
 from tertulia.lab.experiments.plan import departures, plan_of
 from tertulia.lab.experiments.running import InProcessExecutor, run_experiment
+from tertulia.lab.experiments.sources import source_of
 from tertulia.lab.reports.papers import report_of
 from tertulia.lab.reports.report_making import plan_of_report, planned
 from tertulia.runs.access.engines import ModelAccess
@@ -64,3 +67,11 @@ def test_what_departs_from_a_plan_is_said() -> None:
 def test_a_plan_is_not_written_after_the_first_trial() -> None:
     known, given = of(Full=0.0), of(Full=0.0).model_copy(update={"plan": plan_of(of(Full=0.0))})
     assert joined(known, given).plan == ""
+
+
+def test_all_of_a_folder_are_its_scenario_files(tmp_path: Path) -> None:
+    for name in ("b", "a"):
+        (tmp_path / f"{name}.yaml").write_text("name: x")
+    (tmp_path / "notes.txt").write_text("no scenario")
+    assert expanded(f"{tmp_path}:all") == [f"{tmp_path}/a.yaml", f"{tmp_path}/b.yaml"]
+    assert {source_of(case) for case in expanded(f"{tmp_path}:all")} == {*expanded(f"{tmp_path}:all")}

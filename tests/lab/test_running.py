@@ -173,6 +173,25 @@ def test_interrupted_at_any_batch_it_goes_on_to_the_same_conversations(
             assert conversations(store) == expected, at
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore:coroutine:RuntimeWarning")
+def test_trials_that_an_interrupt_leaves_no_time_to_tidy_up_are_interrupted_too(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine they don't end within the time that they have, and their coroutines are closed."""
+    command = ("sweep", "tidewell", "--lambda", "0", "--trials", "3", "--rounds", "2", "--rehearse", "--name", "grid")
+    with monkeypatch.context() as patch:
+        patch.setattr("tertulia.runs.driving.interrupting._TIDYING_S", -1.0)
+        patch.setattr("tertulia.models.loading.open_model", lambda *_, **__: Batched(stopped_at=2))
+        stopped = cli(*command)
+    assert stopped.code == 130
+    assert "failed" not in stopped.err
+    assert {run["status"] for run in cli("runs", "--json").json["runs"]} == {"interrupted"}
+    assert cli(*command, "--json").json == {"experiment": "grid", "status": "finished", "runs": 3, "new": 3}
+    assert cli(*command, "--store", "whole.db", "--json").json["runs"] == 3
+    with SqlStore.open(Path("tertulia.db")) as store, SqlStore.open(Path("whole.db")) as other:
+        assert conversations(store) == conversations(other)
+
+
 def test_a_cohort_goes_on_as_a_whole_where_a_part_of_it_is_asked_for(
     store: SqlStore, undisturbed: tuple[Spoken, int]
 ) -> None:
@@ -279,6 +298,11 @@ def test_a_file_is_read_and_an_error_names_its_line(tmp_path: Path) -> None:
         ("{lambda: 0}", "{lambda: 5}", "3: settings.Full.lambda: 5: takes 1 at most"),
         ("{lambda: 0}", "{lamda: 0}", "3: settings.Full: unknown parameter 'lamda' (did you mean 'lambda'?)"),
         ("{lambda: 0}", "{seed: 1}", "3: settings.Full.seed: 1 in setting 'Full'; set seed of the experiment"),
+        (
+            "{lambda: 0}",
+            "{seat: Ana}",
+            "3: settings.Full.seat: Ana in setting 'Full': nobody is asked while trials run",
+        ),
         ("Full: {lambda: 0}", "Full: {lambda: 0}, Full: {}", "3: 'Full' stands twice; keep one of them"),
     ],
 )

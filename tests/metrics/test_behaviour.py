@@ -20,7 +20,7 @@ from tertulia.metrics.speech_acts import (
     cosine,
 )
 from tertulia.models.rehearsal import RehearsalEmbedder
-from tertulia.state.cognition import Assessment, Character, SubGoal
+from tertulia.state.cognition import Assessment, Character, InformationNeed, MechanismChoice, SubGoal
 from tertulia.state.language_model import Embedder
 from tertulia.state.records import Turn
 
@@ -202,6 +202,13 @@ def test_nobody_leads_where_nobody_is_followed() -> None:
     assert found["Eva"].steering == ()  # there is nothing before it to turn from
     assert (found["Bo"].steering[0].next, found["Bo"].steering[0].followed) == (0, False)
     assert found["Bo"].leadership is None
+
+
+def test_steering_tells_what_its_speaker_had_switched_on() -> None:
+    choices = {name: MechanismChoice(active=name == "time_analysis", reason="") for name in ("time_analysis", "recall")}
+    needs = {(2, "Eva"): InformationNeed(key_information="", mechanisms=choices)}
+    found = behaviour_of([line(1, "Bo"), line(2, "Eva", "steers")], needs=needs)
+    assert found["Eva"].steering[0].mechanisms == ("time_analysis",)
 
 
 # --- mediation and proposals ----------------------------------------------------------------------------------------

@@ -94,6 +94,12 @@ def test_the_whole_run() -> None:
     assert run.evenness == pytest.approx(entropy / math.log(3))
 
 
+def test_a_run_that_ends_in_silence_ends_after_it() -> None:
+    run = participation([Person(agent="Ana")], [turn(1, None, sim_time_s=50.0)], RATE_WPM, SILENCE_S, (), {}, {})
+    assert run.sim_minutes == 1.0
+    assert (run.agents[0].share_of_utterances, run.agents[0].share_of_speaking_time) == (None, None)
+
+
 def test_a_dialogue_has_no_cognition() -> None:
     people = [Person(agent="Ana"), Person(agent="Bo")]
     run = participation(people, [turn(1, "Ana", "one two"), turn(2, "Bo", "one")], RATE_WPM, SILENCE_S)

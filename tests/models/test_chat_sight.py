@@ -3,6 +3,7 @@
 import base64
 import io
 import random
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -112,3 +113,16 @@ async def test_what_is_no_picture_is_not_sent(served: Served) -> None:
     with pytest.raises(ModelError, match="a picture can't be read"):
         await a_model(served).generate(a_request("bad"))
     assert served.requests == []
+
+
+async def test_pictures_are_looked_up_in_the_thread_that_asks(served: Served) -> None:
+    model, threads = a_model(served), []
+
+    def lookup(name: str) -> bytes:
+        threads.append(threading.current_thread())
+        return PICTURES[name]
+
+    model.use_pictures(lookup)
+    await model.generate_batch([a_request("one", rows=2), a_request(), a_request("two")])
+    assert threads == [threading.current_thread()] * 2
+    assert sum("image_url" in str(request["messages"]) for request in served.requests) == 3

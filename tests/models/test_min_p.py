@@ -21,7 +21,7 @@ from tertulia.prompts.render import render
 from tertulia.runs.access.engines import Engines
 from tertulia.state.errors import SettingError
 from tertulia.state.language_model import GenerationRequest, LanguageModel, ReplyField
-from tertulia.state.parameters import Parameters
+from tertulia.state.parameters import PRESETS, Parameters
 from tertulia.state.questions import Sampling
 from tertulia.state.records import Prompt, Unit
 
@@ -150,6 +150,10 @@ async def test_whatever_is_drawn_for_an_utterance_is_drawn_by_it(settings: dict[
     calls = [call for call in context.store.calls(context.run) if call.kind.startswith("generate")]
     assert {call.node for call in calls} >= nodes
     assert {call.parameters.get("min_p") for call in calls} == {0.3}
+
+
+def test_by_default_and_in_the_paper_there_is_none() -> None:
+    assert (Parameters().min_p, Parameters().dry) == (PRESETS["paper"]["min_p"], PRESETS["paper"]["dry"]) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("role", ["speak", "think", "judge"])

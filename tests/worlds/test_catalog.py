@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.ga_builder import RunBuilder, event
 
-from tertulia.state.errors import NotFoundError, ScenarioError
+from tertulia.state.errors import NotFoundError, ScenarioError, UsageError
 from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import GROUP_CHAT
 from tertulia.worlds.catalog import MEETINGS, TOWNS, describe, list_cases, resolve, sample_evenly, settings_of
@@ -129,3 +129,8 @@ def test_a_sample_is_even_and_in_order(total: int, count: int) -> None:
     gaps = {after - before for before, after in pairwise(sample)}
     assert not gaps or (min(gaps) >= 1 and max(gaps) - min(gaps) <= 1)
     assert abs(sample[0] - (total - 1 - sample[-1])) <= 1, "as far from the beginning as from the end"
+
+
+def test_a_sample_of_none_is_refused() -> None:
+    with pytest.raises(UsageError, match="can't sample 0 cases"):
+        sample_evenly([1, 2], 0)

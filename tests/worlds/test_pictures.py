@@ -106,6 +106,18 @@ def test_every_mode_is_read(tmp_path: Path, mode: str) -> None:
     assert (known.colours, copy.mode) == (("white",), "RGB")
 
 
+def test_of_an_animation_the_first_frame_is_read(tmp_path: Path) -> None:
+    frames = [picture((20, 20), colour) for colour in ("#2f9e44", "#d62f2f")]
+    frames[0].save(tmp_path / "blink.gif", save_all=True, append_images=frames[1:])
+    assert read(tmp_path / "blink.gif")[0].colours == ("green",)
+
+
+def test_16_bits_are_scaled_not_cut(tmp_path: Path) -> None:
+    Image.fromarray(np.full((30, 30), 128 * 257, np.uint16)).save(tmp_path / "middle.png")
+    known, copy = read(tmp_path / "middle.png")
+    assert (known.colours, copy.getpixel((3, 3))) == (("grey",), (128, 128, 128))
+
+
 def text_file(at: Path) -> None:
     at.write_text("I am no picture")
 

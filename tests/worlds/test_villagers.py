@@ -187,6 +187,12 @@ def test_a_folder_is_dealt_evenly_and_nobody_has_a_picture_twice(folder: Path) -
     assert {picture.caption for picture in dealt.pictures} == {f"red door {number}" for number in range(12)}
 
 
+def test_few_pictures_are_everybodys(folder: Path) -> None:
+    for number in range(3, 12):
+        (folder / f"red_door_{number}.png").unlink()
+    assert {len(villager.album) for villager in population(pictures=str(folder)).villagers} == {3}
+
+
 @pytest.mark.parametrize(
     "entries",
     [
