@@ -26,7 +26,7 @@ from tertulia.lab.experiments.shards import ShardFolder, experiment_lock
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.driving.events import Emit, Event, Noted, RunEnded, TurnFinished, ignore
 from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
-from tertulia.state.errors import ModelError, StorageError
+from tertulia.state.errors import ModelError, StorageError, UsageError
 from tertulia.storage.store import SqlStore
 
 
@@ -228,6 +228,14 @@ def test_who_can_not_open_a_model_is_not_hired_again(store: SqlStore, tmp_path: 
             dispatcher.drive(tasks, crew, 2)
         assert not notes
     assert crew.hired == 2
+
+
+@pytest.mark.full
+def test_a_setting_that_can_not_be_run_stops_everything(store: SqlStore) -> None:
+    with pytest.raises(UsageError, match="setting 'Half'"):
+        run(store, settings={"Full": {"lambda": 0.0}, "Half": {"layout": "chat_turns", "block_order": "cempb"}})
+    assert store.runs() == []
+    assert not children()
 
 
 # --- the command ------------------------------------------------------------------------------------------------------

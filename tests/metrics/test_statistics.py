@@ -71,6 +71,13 @@ def test_of_equally_many_cases_each_sources_are_compared_by_their_means() -> Non
     assert found.freedom == pytest.approx(2)
 
 
+def test_cases_of_one_source_or_each_of_its_own_stand_for_themselves() -> None:
+    values = [1.0, 3.0, 2.0, 2.5]
+    alone, apart = (contrast([(of_sources(values, sources), 1.0)]) for sources in ("aaaa", "abcd"))
+    assert (alone.method, apart.method) == ("student", "cluster_robust")
+    assert alone.p == pytest.approx(apart.p) == pytest.approx(float(stats.ttest_1samp(values, 0.0).pvalue))
+
+
 def test_a_family_has_a_wrong_verdict_in_one_of_twenty() -> None:
     # by hand: the smallest of three times 3, the next times 2, none below one before it
     assert holm([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06])

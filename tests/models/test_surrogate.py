@@ -193,3 +193,11 @@ def test_roles_are_recorded_and_opened_again(cli: Cli, opened: list[str]) -> Non
     assert opened[3:] == ["speaks", "thinks"]
     parameters = cli("show", fork, "--json").json["parameters"]
     assert (parameters["judge_model"], parameters["judge"]) == (None, "rating")
+
+
+def test_a_remote_model_thinks_for_one_that_weighs(cli: Cli) -> None:
+    thinking = ("--set", "thinking_model=http://localhost/v1#small", "--set", "ending=continuation")
+    weighing = ("--set", "ending_threshold=0.5", "--set", "judge=likelihood", "--set", "inconsistency_threshold=1")
+    command = ("run", "team_building", "--rounds", "1", *thinking, *weighing, "--dry-run", "--json")
+    assert cli(*command).json["total"]["calls"] > 0
+    cli(*command, "--set", "judge_model=http://localhost/v1#small").complains(2, "judge_model=smollm2")
