@@ -68,12 +68,12 @@ async def test_a_line_without_scores_is_scored_first(tmp_path: Path) -> None:
 
 async def test_another_reader_is_named_and_does_not_take_the_place_of_the_writer(run: tt.Run) -> None:
     first = await checked(run, reading_by({}), reader="other")
-    assert first.measured_by == "other"
+    assert first.checked.measured_by == "other"
     assert why_turn(first).partition(". ")[0].endswith(", as other reads it")
     named = next(iter(first.measured))
     second = await checked(run, reading_by({named: 2.0}))
-    assert (second.measured_by, second.measured[named]) == ("scripted", pytest.approx(2.0))
-    assert read(run).measured_by == "scripted"
+    assert (second.checked.measured_by, second.measured[named]) == ("scripted", pytest.approx(2.0))
+    assert read(run).checked.measured_by == "scripted"
     assert read(run, reader="other").measured == first.measured
 
 

@@ -17,7 +17,7 @@ from tertulia.lab.reports.provenance import Provenance
 from tertulia.lab.reports.report import Findings, report_of_experiment
 from tertulia.lab.reports.report_making import Measurers, make_report
 from tertulia.models.rehearsal import RehearsalEmbedder
-from tertulia.nodes.utterance.generate import utterance_request
+from tertulia.nodes.utterance.requests import utterance_request
 from tertulia.prompts.remove import remove_units
 from tertulia.state.language_model import LanguageModel
 from tertulia.state.parameters import Parameters
