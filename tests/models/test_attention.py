@@ -251,8 +251,7 @@ def test_a_token_that_takes_the_attention_of_every_response_counts_no_more() -> 
 
 
 def test_only_the_rows_of_the_span_count() -> None:
-    rows = torch.arange(12.0).reshape(4, 3)
+    rows = torch.arange(12.0).reshape(4, 3) ** 2
     prompt = RenderedPrompt((1, 2, 3), {"u": (0, 2)}, {"u": "block"})
-    assert attention_scores.unit_scores(rows, prompt, ScoringOptions(), (1, 3))["u"] == pytest.approx(
-        (3 + 4 + 6 + 7) / 2
-    )
+    scores = attention_scores.unit_scores(rows, prompt, ScoringOptions(), (1, 3))
+    assert scores["u"] == pytest.approx((9 + 16 + 36 + 49) / 2)
