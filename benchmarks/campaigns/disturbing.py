@@ -21,7 +21,7 @@ from typing import Any
 from support.protocol_server import Served
 from support.store_checks import faults
 from support.store_content import differences
-from support.tiny_base import save_tiny_base
+from support.tiny import save_tiny
 from support.zygote import ForkedCommand
 
 from benchmarks.campaigns.failing_server import talk_nonsense
@@ -239,7 +239,7 @@ class Disturber:
     def _filled_in(self, argument: str, before: Path) -> str:
         """Return an argument of a command in which everything stands that does not depend on where the store lies."""
         if argument == "{base}":
-            return str(save_tiny_base(self._folder / "base"))
+            return str(save_tiny(self._folder / "base"))
         if argument == "{server}":
             assert self._server is not None
             return self._server.model

@@ -18,7 +18,7 @@ from tertulia.runs.driving.events import Event, TurnFinished, ignore
 from tertulia.runs.driving.limits import Limits
 from tertulia.runs.driving.stopping import stop
 from tertulia.state.budget import NO_BUDGET, Budget, Spent
-from tertulia.state.errors import BudgetError, SettingError, StoppedError
+from tertulia.state.errors import BudgetError, StoppedError
 from tertulia.storage.store import SqlStore
 
 
@@ -61,14 +61,6 @@ def test_all_trials_and_workers_spend_of_one_budget(tmp_path: Path, whole: tuple
     assert [path.name for path in tmp_path.glob("tertulia.db*")] == ["tertulia.db"]
 
 
-def test_the_time_of_workers_is_the_commands(tmp_path: Path, whole: tuple[Any, int]) -> None:
-    with SqlStore.open(tmp_path / "tertulia.db", create=True) as store:
-        with pytest.raises(BudgetError, match=r"^stopped by its budget of 0\.001 minutes"):
-            driven(store, a_grid(), Budget(max_minutes=0.001), workers=2)
-        drive_here(store, a_grid())
-        assert conversations(store) == whole[0]
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_experiment_stops_as_a_whole_and_goes_on(tmp_path: Path, workers: int) -> None:
@@ -106,14 +98,6 @@ def test_an_experiment_stops_as_a_whole_and_goes_on(tmp_path: Path, workers: int
         assert not store.runs(status="running")
         assert stop(store, ["grid"], "a test")[0].state == "stale"
         assert driven(store, experiment).missing == 0  # what was asked before does not stop it again
-
-
-def test_money_needs_prices_before_anything_is_run(tmp_path: Path) -> None:
-    for workers in (1, 2):
-        with SqlStore.open(tmp_path / f"{workers}.db", create=True) as store:
-            with pytest.raises(SettingError, match="rehearsal has no price"):
-                driven(store, a_grid(), Budget(max_cost=1), workers)
-            assert store.runs() == []
 
 
 def test_a_file_counts_for_all_who_know_it(tmp_path: Path) -> None:

@@ -107,15 +107,6 @@ def test_where_there_are_few_permutations_p_is_exact() -> None:
     assert not at_will.is_shown
 
 
-def test_what_a_trial_has_in_common_counts_neither_for_lambda_nor_against_it() -> None:
-    generator = random.Random(3)
-    places = [(factor, trial) for trial in range(6) for factor in FACTORS]
-    values = [trial + 0.1 * factor + generator.gauss(0, 0.02) for factor, trial in places]
-    factors, trials = zip(*places, strict=True)
-    assert shown_by(values, factors, trials).is_shown
-    assert not shown_by(values, factors, [None] * len(values)).is_shown
-
-
 def test_only_a_rise_counts_and_of_sim_only_a_fall() -> None:
     places = [(factor, trial) for trial in range(4) for factor in FACTORS]
     factors, trials = zip(*places, strict=True)
@@ -143,24 +134,6 @@ def test_the_statistic_is_the_spread_of_the_isotonic_fit(groups: list[tuple[floa
 
 
 # --- how many would be needed ---------------------------------------------------------------------------------------
-
-
-def needed(p: float, rise: float = 0.1, scatter: float = 0.05, looks: int = 0) -> int | None:
-    found = Evidence(p=p, level=level_of(looks), permutations=1999, is_exact=False, looks=looks)
-    return needing(found, 4, rise, scatter).trials_needed
-
-
-def test_how_many_would_show_it() -> None:
-    assert needed(0.05) == 16  # of 1.645 standard errors; 2.41 + 0.84 are wanted
-    assert needed(0.2) is None  # more than a pilot has
-    assert needed(0.5) is needed(1.0) is None
-    fewer, more = needed(0.05), needed(0.05, looks=1)
-    assert fewer is not None
-    assert more is not None
-    assert fewer < more
-    assert needed(0.001) == 5  # shown already: the bands are to leave a range
-    assert needed(0.001, scatter=0.1) == 19
-    assert needed(0.05, rise=0.01) is None  # too small a range to ask for
 
 
 def test_a_refusal_tells_how_many_would_show_a_rise_that_matters() -> None:

@@ -27,7 +27,6 @@ from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.driving.events import Emit, Event, Noted, RunEnded, TurnFinished, ignore
 from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
 from tertulia.state.errors import ModelError, StorageError, UsageError
-from tertulia.storage.faults import storage_faults
 from tertulia.storage.store import SqlStore
 
 
@@ -131,26 +130,6 @@ def test_a_cohort_that_kills_its_workers_fails_and_the_others_go_on(
 
 
 @pytest.mark.full
-def test_an_interrupted_experiment_goes_on_in_other_ways(store: SqlStore, expected: Spoken) -> None:
-    turns: list[int] = []
-
-    def interrupt(event: Event) -> None:
-        if isinstance(event, TurnFinished):
-            turns.append(1)
-            if len(turns) == 3:
-                raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run_in_two(store, interrupt)
-    assert not children()
-    assert {record.status for record in store.runs()} <= {"interrupted", "finished"}
-    assert sum(record.turns for record in store.runs()) >= 3
-    assert drive_here(store, a_grid()).missing == 0
-    assert conversations(store) == expected
-    assert len(store.runs()) == 4
-
-
-@pytest.mark.full
 def test_only_one_command_runs_an_experiment(store: SqlStore) -> None:
     with experiment_lock(store, "grid"), pytest.raises(StorageError, match="experiment 'grid' is being driven"):
         run(store)
@@ -168,38 +147,6 @@ def test_a_damaged_shard_is_set_aside_and_the_rest_goes_on(store: SqlStore, expe
     assert "abcdef.db.set-aside" in note.text
     assert (folder.path / "abcdef.db.set-aside").exists()
     assert conversations(store) == expected
-
-
-@pytest.mark.full
-def test_a_shard_that_can_not_be_read_waits_and_a_lock_without_one_goes(
-    store: SqlStore, expected: Spoken, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun = interrupted_cohort(store)
-    folder = ShardFolder.of(store, "grid", Path())
-    folder.make()
-    shard = folder.path / f"{begun[0]}.db"
-    with closing(sqlite3.connect(shard)) as connection:
-        store.file.database.conn.backup(connection)  # type: ignore[attr-defined]
-    opens = SqlStore.open
-
-    def open_others(path: Path, **options: Any) -> SqlStore:
-        with storage_faults(path):
-            if path == shard:
-                error = sqlite3.OperationalError("disk I/O error")
-                error.sqlite_errorcode = sqlite3.SQLITE_IOERR_WRITE
-                raise error
-        return opens(path, **options)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(SqlStore, "open", open_others)
-        with pytest.raises(StorageError, match="disk I/O error"):
-            drive_here(store, a_grid())
-    assert [file.name for file in folder.path.iterdir()] == [shard.name]
-    # As if the command was killed when it had merged a shard, and not yet removed the lock of its worker.
-    (folder.path / "r249cv.db.worker.lock").write_text("4711")
-    assert drive_here(store, a_grid()).missing == 0
-    assert conversations(store) == expected
-    assert not list(Path(store.path).parent.glob("*.shards"))
 
 
 def interrupted_cohort(store: SqlStore) -> list[str]:

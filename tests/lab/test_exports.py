@@ -10,11 +10,9 @@ from typing import Any
 import pytest
 from support.commands import Cli
 from support.exported_runs import Rehearsed, rehearse_all, said
-from support.stored import a_case, a_run
 
-import tertulia as tt
 from tertulia.lab.exports.dataset import COLUMNS
-from tertulia.state.errors import SettingError, UsageError
+from tertulia.state.errors import UsageError
 from tertulia.storage.store import SqlStore
 
 TOOLS = ("inspect", "otel", "dataset", "mlflow")
@@ -79,31 +77,6 @@ def test_what_is_there_is_overwritten_on_demand_alone(export: Callable[..., Any]
     assert contents(Path()) == before
 
 
-@pytest.mark.parametrize("format", TOOLS)
-def test_never_half_an_export(
-    export: Callable[..., Any], runs: Rehearsed, monkeypatch: pytest.MonkeyPatch, format: str
-) -> None:
-    def broken(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    # Each format asks for it late: the figures, or the ids of spans, are behind what was written before.
-    target = "spans._of_call" if format == "otel" else "recorded.RecordedRun.situation"
-    if format == "mlflow":
-        target = "tracking.transcript"
-    monkeypatch.setattr(f"tertulia.lab.exports.{target}", broken)
-    result = export(runs.dialogue, "--format", format, "--out", "out")
-    result.complains(1, "No space left on device")
-    assert list(Path().iterdir()) == []
-
-
-@pytest.mark.parametrize("format", TOOLS)
-def test_a_run_in_which_nobody_speaks_is_refused(cli: Cli, format: str) -> None:
-    with SqlStore.open(Path("tertulia.db"), create=True) as store:
-        store.create_run(a_run("empty"), a_case())
-    cli("export", "empty", "--format", format, "--out", "out").complains(2, "nobody speaks in run empty")
-    assert not Path("out").exists()
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
@@ -123,16 +96,6 @@ def test_bad_requests(export: Callable[..., Any], arguments: tuple[str, ...], co
     Path("file").write_text("mine")
     export(*arguments).complains(code, *words)
     assert [path.name for path in Path().iterdir()] == ["file"]
-
-
-def test_wrong_arguments_in_python(runs: Rehearsed, tmp_path: Path) -> None:
-    run = runs.store.run(runs.dialogue)
-    with pytest.raises(SettingError, match=r"format=inspekt: unknown \(did you mean 'inspect'\?\)"):
-        run.export("inspekt", tmp_path / "o")  # type: ignore[arg-type]
-    with pytest.raises(SettingError, match="out=-: the name of a file or a folder is expected"):
-        run.export("inspect", "-")
-    with pytest.raises(UsageError, match="missing a required argument: 'out'"):
-        run.export("inspect")  # type: ignore[call-arg]
 
 
 def test_an_experiment_is_exported_by_its_name(export: Callable[..., Any], runs: Rehearsed) -> None:
@@ -253,8 +216,3 @@ def test_messages_are_what_was_said(export: Callable[..., Any], runs: Rehearsed,
     run = runs.store.run(getattr(runs, kind))
     (sample,) = json.loads(export(run.id, "--format", "inspect").out)["samples"]
     assert [[m["metadata"]["speaker"], m["content"]] for m in sample["messages"]] == said(run)
-
-
-def test_the_public_type_of_runs() -> None:
-    assert hasattr(tt.Run, "export")
-    assert hasattr(tt.Experiment, "export")

@@ -68,13 +68,6 @@ def test_datasets_reads_every_configuration(runs: Rehearsed, tmp_path: Path) -> 
     assert {call["prompt"] for call in read["calls"] if call["prompt"]} <= known
 
 
-def test_datasets_reads_a_run_without_units(runs: Rehearsed, tmp_path: Path) -> None:
-    """In a meeting nothing is scored: columns in which nothing is known have their types all the same."""
-    (folder,) = runs.store.run(runs.meeting).export("dataset", tmp_path / "set")
-    read = read_by("dataset", folder, tmp_path / "cache")
-    assert {turn["inconsistency"] for turn in read["turns"]} == {None}
-
-
 def test_mlflow_reads_an_experiment(runs: Rehearsed, tmp_path: Path) -> None:
     experiment = runs.store.experiment(runs.experiment)
     (folder,) = experiment.export("mlflow", tmp_path / "mlruns")

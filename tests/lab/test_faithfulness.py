@@ -7,18 +7,15 @@ import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from support.commands import Cli
 from support.experiment_case import drive_here
 from support.on_use import on_use
-from support.tiny import save_tiny
 
 from tertulia.lab.annotations.ablations import AblatedLine, AblationFigures
 from tertulia.lab.experiments.experiment import Experiment, checked
-from tertulia.lab.experiments.sources import source_of
 from tertulia.lab.faithfulness import (
     SCORERS,
     Faithfulness,
@@ -27,8 +24,7 @@ from tertulia.lab.faithfulness import (
     models_for,
     read_scorers,
 )
-from tertulia.metrics import faithfulness as figures_module
-from tertulia.models.loading import open_model, rehearsal_of
+from tertulia.models.loading import rehearsal_of
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.nodes.utterance.requests import utterance_request
 from tertulia.prompts.remove import remove_units
@@ -49,18 +45,6 @@ participants:
 NAMES = ("Ana", "Bo", "Cid", "Dee", "Eve", "Fay", "Gus", "Hal", "Ida", "Jo", "Kai", "Lea", "Mo", "Nia", "Oz", "Pam")
 COMMON = {"max_utterance_tokens": 8, "revision": "off", "judge": "off", "redraws": 0, "drafts": 1}
 SOURCES, ABLATIONS = 8, 24
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(save_tiny(tmp_path_factory.mktemp("model")))
-
-
-@pytest.fixture(scope="module")
-def model(folder: str) -> causal.CausalLanguageModel:
-    opened = open_model(folder, precision="float32", cache=Path(folder))
-    assert isinstance(opened, causal.CausalLanguageModel)
-    return opened
 
 
 @pytest.fixture(scope="module")
@@ -124,30 +108,6 @@ def test_planted_effects_are_told_by_who_measures_them_and_not_by_chance(
         assert (beats["at2", baseline].p_adjusted or 0) > (beats["at2", baseline].p or 0)
 
 
-def test_at2_scores_a_source_by_weights_without_it(
-    store: SqlStore, model: causal.CausalLanguageModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[tuple[str, tuple[str, ...]]] = []
-
-    def watched(responses: Any, attention: Any) -> Any:
-        learned = figures_module.learn_elsewhere(responses, attention)
-        seen.extend((source, weights.sources) for source, weights in learned.items())
-        return learned
-
-    monkeypatch.setattr("tertulia.lab.faithfulness.learn_elsewhere", watched)
-    found = measured(store, altered_models.Planted(model))
-    assert {source for source, _ in seen} == {each.source for each in found.lines}
-    assert len(seen) == SOURCES
-    assert all(source not in used and len(used) == SOURCES - 1 for source, used in seen)
-
-
-def test_of_one_source_at2_is_left_out_in_words(store: SqlStore, model: causal.CausalLanguageModel) -> None:
-    lines = chosen_lines(store, ["quays"], None, 2 * SOURCES)
-    found = measured(store, altered_models.Planted(model), [line for line in lines if line.case == lines[0].case])
-    assert "at2" not in found.scorers
-    assert "the lines are all from one" in found.notes[0]
-
-
 def test_values_and_scores_are_those_of_the_model(store: SqlStore, model: causal.CausalLanguageModel) -> None:
     lines = chosen_lines(store, ["quays"], "Pruned", 2 * SOURCES)
     line = next(line for line in lines if line.line.removed)
@@ -179,7 +139,7 @@ def test_an_interrupted_measurement_goes_on_with_the_same_digits(
     copy = tmp_path / "again.db"
     copy.write_bytes(driven.read_bytes())
     with SqlStore.open(copy, create=False) as again:
-        stopping = altered_models.Planted(model)
+        stopping = altered_models.Stopping(model, 0)
         for after in (8, 30, 55):
             stopping = altered_models.Stopping(model, after)
             with pytest.raises(KeyboardInterrupt):
@@ -194,18 +154,6 @@ def test_an_interrupted_measurement_goes_on_with_the_same_digits(
     kept = Annotations(store.file).of(lines[0].line.run, "faithfulness")
     assert {(each.part, each.agent) for each in kept} >= {(0, ""), (1, ""), (2, "attention"), (2, "random")}
     assert {each.model for each in kept} == {f"{lines[0].record.model} in float32"}
-
-
-def test_lines_are_drawn_evenly_over_sources(store: SqlStore) -> None:
-    lines = chosen_lines(store, ["quays"], None, SOURCES + 2)
-    counts = [sum(line.case == case for line in lines) for case in {line.case for line in lines}]
-    assert sorted(counts) == [1] * (SOURCES - 2) + [2, 2]
-    fewer = chosen_lines(store, ["quays"], None, 3)
-    assert [line.key for line in fewer] == [line.key for line in lines[:3]]
-    assert len({source_of(line.case) for line in lines}) == SOURCES
-    of_run = chosen_lines(store, [lines[0].line.run], None, 9)
-    assert {line.line.run for line in of_run} == {lines[0].line.run}
-    assert len(of_run) == 2
 
 
 def test_bad_input_is_told_in_a_sentence(store: SqlStore, model: causal.CausalLanguageModel, tmp_path: Path) -> None:
@@ -226,18 +174,6 @@ def test_bad_input_is_told_in_a_sentence(store: SqlStore, model: causal.CausalLa
     figures = AblationFigures(store, line.record.model, models_for(line.record, None, True))  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="leave out --report-only"):
         figures.values(line, [line.full])
-
-
-def test_a_prompt_of_two_units_is_none_to_ablate(folder: str, tmp_path: Path) -> None:
-    case = tmp_path / "bare.yaml"
-    people = "[{name: Ana, memories: [x.]}, {name: Bo, memories: [x.]}]"
-    case.write_text(f"name: bare\nparticipants: {people}\ntime: 2025-02-11 08:15:00\n", "utf-8")
-    bare = {**COMMON, "removed_blocks": "bmpe", "removal_factor": 0.0}
-    known = {"name": "bare", "model": folder, "cases": [str(case)], "settings": {"RM": bare}, "trials": 1, "rounds": 1}
-    with SqlStore.open(tmp_path / "bare.db", create=True) as store:
-        drive_here(store, checked(Experiment.model_validate(known)))
-        with pytest.raises(NotFoundError, match="a prompt with three removable units or more"):
-            chosen_lines(store, ["bare"], None, 3)
 
 
 def test_the_command_writes_a_page_its_data_and_the_weights(driven: Path, tmp_path: Path, cli: Cli) -> None:

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
-import sqlite3
 import sys
-import time
 from collections.abc import Sequence
-from contextlib import closing
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.commands import Cli
-from support.experiment_case import drive_here
-from support.forked import Forked
 from support.on_use import on_use
 
-from tertulia.lab.experiments.experiment import Experiment, checked
-from tertulia.lab.experiments.fork_effects import effects_after
 from tertulia.lab.experiments.results import read_results
 from tertulia.lab.reports.measured_trials import MeasuredTrial
 from tertulia.metrics.diversity import distinct_n, words
@@ -76,24 +68,6 @@ def test_a_trial_says_what_the_same_fork_says_and_at_its_own_lambda_what_the_run
     forked = [turn["text"] for turn in cli("show", fork, "--json").json["turns"][2:]]
     assert lines_by_seed(document, "λ = 1")[9] == forked
     assert lines_by_seed(document, "λ = 1")[8] != forked
-
-
-@pytest.mark.full
-def test_the_same_lambda_twice_says_the_same(cli: Cli, parent: str) -> None:
-    settings: dict[str, Any] = {name: {"removal_factor": 0.5} for name in ("here", "there")}
-    with SqlStore.open("tertulia.db") as store:
-        experiment = Experiment(
-            name="twice", cases=(f"run:{parent}@2",), settings=settings, trials=4, rounds=3, model="rehearsal"
-        )
-        drive_here(store, checked(experiment, store=store))
-        found = effects_after(store, experiment)
-    assert found is not None
-    here, there = found.branches
-    assert [trial.lines for trial in here.trials] == [trial.lines for trial in there.trials]
-    assert len({trial.lines for trial in here.trials}) > 1, "seeds differ"
-    assert there.effects["equal_lines"].value == 1
-    assert there.effects["words_per_line"].difference == there.effects["dist3"].difference == 0
-    assert there.effects["dist3"].ci_low is None
 
 
 def test_effects_are_of_the_new_lines_paired_by_seed(cli: Cli, parent: str) -> None:
@@ -175,30 +149,6 @@ def test_interrupted_it_names_the_run_and_the_same_command_runs_what_is_missing(
     assert cli("sweep", f"{parent}@3", *SWEEP[:2], "--trials", "4", *SWEEP[4:], "--json").json["new"] == 3
 
 
-@pytest.mark.full
-def test_killed_it_goes_on_to_the_same_lines(cli: Cli, parent: str, tmp_path: Path) -> None:
-    shutil.copy("tertulia.db", "whole.db")
-    command = ["sweep", f"{parent}@3", *SWEEP, "--side-by-side", "2", "--json", "--store"]
-    whole = cli(*command, "whole.db").json
-    path = tmp_path / "tertulia.db"
-    sweep = Forked([*command, str(path)], tmp_path / "said.txt")
-    while sweep.poll() is None and _runs(path) < 4:
-        time.sleep(0.005)
-    sweep.kill()
-    assert sweep.wait() == -signal.SIGKILL
-    resumed = cli(*command, path).json
-    assert (resumed["status"], resumed["runs"]) == ("finished", 9)
-    assert [lines_by_seed(resumed, s) for s in ("λ = 0", "λ = 1")] == [
-        lines_by_seed(whole, s) for s in ("λ = 0", "λ = 1")
-    ]
-    assert _runs(path) == 10
-
-
-def _runs(path: Path) -> int:
-    with closing(sqlite3.connect(path)) as connection:
-        return int(connection.execute("SELECT count(*) FROM runs").fetchone()[0])
-
-
 def test_it_is_shown_as_a_tree(cli: Cli, parent: str) -> None:
     shown = cli("sweep", f"{parent}@3", "--lambda", "0,1", "--trials", "2", "--rounds", "2").out.splitlines()
     last = cli("show", parent, "--json").json["turns"][1]
@@ -211,17 +161,6 @@ def test_it_is_shown_as_a_tree(cli: Cli, parent: str) -> None:
     assert "[" in effects[1], "the interval"
     assert max(map(len, shown)) <= 120
     assert "against λ = 0, paired by seed, over 2 seeds" in "\n".join(shown)
-
-
-def test_one_trial_gives_no_interval(cli: Cli, parent: str) -> None:
-    command = ("sweep", f"{parent}@1", "--lambda", "0,1", "--trials", "1", "--rounds", "1")
-    shown = cli(*command).out
-    assert f"run {parent}, before its first turn" in shown
-    assert "over 1 seed, which gives no interval; give more --trials" in shown
-    found = cli(*command, "--json").json
-    assert found["before"] is None
-    effect = found["branches"][1]["effects"]["words_per_line"]
-    assert (effect["ci_low"], effect["ci_high"], effect["seeds"]) == (None, None, 1)
 
 
 def test_other_settings_than_lambda_and_meetings(cli: Cli) -> None:

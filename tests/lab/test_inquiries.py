@@ -10,15 +10,13 @@ from support.scripted import ScriptedModel
 from support.stored import a_case, a_run
 
 from tertulia.lab.annotations.annotating import answers_to
-from tertulia.lab.annotations.asking import Response, inquiry, questions_given, responses, trait_scores
-from tertulia.lab.annotations.self_inventory import self_inventory_requests
+from tertulia.lab.annotations.asking import Response, inquiry, questions_given, responses
 from tertulia.prompts.templates import template
 from tertulia.state.cognition import Assessment, Character, SubGoal
 from tertulia.state.errors import ModelError, NotFoundError, UsageError
 from tertulia.state.records import ParticipantModel, RunRecord, Turn, TurnRecord
 from tertulia.storage.parts.annotations import Annotations
 from tertulia.storage.store import SqlStore
-from tertulia.views.reading.rounds import read_characters
 from tertulia.worlds.questionnaire import Question
 
 QUESTION = Question(text="What do you hope for?")
@@ -133,22 +131,6 @@ async def test_the_prompt_is_in_the_language_of_the_run(store: SqlStore, languag
     assert "This is Ana." not in response.prompt
 
 
-async def test_the_inventory_is_the_one_that_a_population_answers_before_and_after(store: SqlStore) -> None:
-    run, model = a_meeting_of_six_turns(store), ScriptedModel()
-    answered = await ask(store, run, "Cy", None, model)
-    assert len(answered) == 44
-    assert set(trait_scores(answered)) == {
-        *("extraversion", "agreeableness", "conscientiousness", "neuroticism", "openness")
-    }
-    asked = len(model.calls)
-    start, characters = store.start("m33t"), read_characters(store, "m33t")
-    of_population = self_inventory_requests(start, characters, store.turns("m33t"))  # type: ignore[arg-type]
-    ((first, second),) = [[request for request in of_population if (request.agent, request.last) == ("Cy", 6)]]
-    kept = await answers_to([first, second], store, run, "scripted", lambda: model)
-    assert len(model.calls) == asked  # they are the same questions, and are answered
-    assert {value for each in kept for value in each.answers.values()} <= {1, 2, 3, 4, 5}
-
-
 # --- what is answered -----------------------------------------------------------------------------------------------
 
 
@@ -210,12 +192,6 @@ async def test_answers_before_a_failure_are_kept(store: SqlStore) -> None:
     assert len(Annotations(store.file).of("m33t")) == 10
 
 
-def test_the_model_that_speaks_for_somebody_answers_for_them(store: SqlStore) -> None:
-    run = a_meeting_of_six_turns(store, participant_models={"Cy": ParticipantModel(model="other", parameters={})})
-    assert inquiry(store, run, "Cy", [QUESTION]).model == "other"
-    assert inquiry(store, run, "Ana", [QUESTION]).model == "scripted"
-
-
 async def test_people_of_a_dialogue_are_asked_too(store: SqlStore) -> None:
     store.create_run(a_run("d1al", model="scripted"), a_case())
     name = store.start("d1al").names[0]
@@ -223,6 +199,12 @@ async def test_people_of_a_dialogue_are_asked_too(store: SqlStore) -> None:
     assert response.at == 0
     assert f"This is {name}." in response.prompt
     assert len(await ask(store, store.run("d1al"), name, None, ScriptedModel())) == 44
+
+
+def test_the_model_that_speaks_for_somebody_answers_for_them(store: SqlStore) -> None:
+    run = a_meeting_of_six_turns(store, participant_models={"Cy": ParticipantModel(model="other", parameters={})})
+    assert inquiry(store, run, "Cy", [QUESTION]).model == "other"
+    assert inquiry(store, run, "Ana", [QUESTION]).model == "scripted"
 
 
 # --- bad input ------------------------------------------------------------------------------------------------------
@@ -233,7 +215,6 @@ async def test_people_of_a_dialogue_are_asked_too(store: SqlStore) -> None:
     [
         ("Nora", None, NotFoundError, "nobody named 'Nora' takes part in run m33t"),
         ("Ana", 7, NotFoundError, "run m33t has no turn 7; it has turns 1 to 6"),
-        ("Ana", -1, NotFoundError, "run m33t has no turn -1; it has turns 1 to 6"),
         ("Bo", 0, UsageError, "Bo is not there before the first turn: Bo comes at 15:00:30; ask somebody who is"),
         ("Bo", 2, UsageError, "Bo is not there after turn 2, at 15:00:20: Bo comes at 15:00:30"),
         ("Dee", None, UsageError, "Dee is not there after turn 6, at 15:01:00: Dee left at 15:00:54"),
@@ -253,10 +234,7 @@ def test_who_can_t_be_asked_is_told(
     [
         (lambda: Question(text=" "), "a question is empty; ask something"),
         (lambda: Question(text="Q", options=("a",)), "Question 'Q': has one option"),
-        (lambda: Question(text="Q", options=("a", "a")), "has an option twice"),
         (lambda: Question(text="Q", scale=(5, 1)), "the scale goes from a lower number to a higher one"),
-        (lambda: Question(text="Q", scale=(0, 101)), "101 numbers at most"),
-        (lambda: Question(text="Q", scale=(1, 5), options=("a", "b")), "has options and a scale"),
         (lambda: Question.model_validate({"text": "Q", "option": []}), "did you mean 'options'?"),
         (lambda: questions_given([], None), "there is no question; ask something"),
         (lambda: questions_given(["inventory", "Why?"], None), "inventory is a questionnaire by itself"),

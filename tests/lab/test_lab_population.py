@@ -17,7 +17,7 @@ from tertulia.state.annotation import Annotation
 from tertulia.state.cognition import Character
 from tertulia.state.records import Turn, TurnRecord
 from tertulia.storage.store import SqlStore
-from tertulia.views.measuring.population import conversation_of_run, lines_of, traits_given
+from tertulia.views.measuring.population import traits_given
 
 _EMBEDDED = ("--embedder", "rehearsal")
 
@@ -90,11 +90,6 @@ def test_what_recites_a_persona_does_not_count(cli: Cli, store: SqlStore) -> Non
     cli("lab", "report", "population", "m33t", *_EMBEDDED).complains(2, "what is recited")
     (found,) = cli("lab", "report", "population", "half", *_EMBEDDED, "--json").json["conversations"]
     assert (found["recited"], found["lines"]) == (0.25, 36)
-
-
-def test_names_do_not_tell_who_speaks(store: SqlStore) -> None:
-    write_meeting(store, [(at % 3, f"I am Person {at % 3 + 1}, yes.") for at in range(12)])
-    assert {line.text for line in conversation_of_run(store, store.run("m33t")).lines} == {"I am, yes."}
 
 
 def test_a_rehearsed_meeting_is_nobody_and_is_written_as_page_tables_and_plots(cli: Cli) -> None:
@@ -244,12 +239,3 @@ def test_what_else_is_refused(cli: Cli, store: SqlStore) -> None:
     found = cli("lab", "report", "population", one_round, "m33t", *_EMBEDDED, "--json").json
     assert any("all is said in one round" in note for note in found["notes"])
     assert found["means"]["apart"]["cases"] == 1
-
-
-def test_lines_are_embedded_and_numbered_by_who_speaks(store: SqlStore) -> None:
-    write_meeting(store, [(0, "Rope and mast."), (1, "Dough."), (0, "rope AND mast!")])
-    lines, recited = lines_of(conversation_of_run(store, store.run("m33t")), RehearsalEmbedder())
-    assert lines.speakers.tolist() == [0, 1, 0]
-    assert lines.at.tolist() == lines.folds.tolist() == [1, 2, 3]
-    assert lines.texts.tolist()[0] == lines.texts.tolist()[2]  # equal but for case and punctuation
-    assert recited == 0.0

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.commands import Cli
 from support.setpoints import CHANCE, a_setpoint
 
-from tertulia.lab.experiments.landing import WAYS, land, landing_document, landing_page, over_as_many
+from tertulia.lab.experiments.landing import WAYS, land, landing_document, landing_page
 from tertulia.lab.experiments.running import InProcessExecutor
 from tertulia.lab.experiments.setpoint import CalibrationTask, Pilot
 from tertulia.lab.stability import overlap, stability_of
@@ -60,10 +60,6 @@ def test_a_case_that_lambda_does_not_move_is_named_and_not_asked(store: SqlStore
     assert any("tidewell: " in line for line in landing_page([case]))
 
 
-def test_the_command_refuses_other_levels(cli: Cli) -> None:
-    cli("lab", "setpoint", "tidewell", "--rehearse", "--levels", "huge").complains(2, "low, medium, high")
-
-
 # --- stability ------------------------------------------------------------------------------------------------------
 
 
@@ -92,17 +88,6 @@ def test_overlaps_are_means_over_pairs_of_draws(drawn: list[dict[str, float]]) -
         assert row.off_target.mean == pytest.approx(mean(abs(share - row.removal_factor) for share in taken))
 
 
-def test_the_same_draws_are_stable_and_an_interval_holds_the_mean() -> None:
-    scores = [{f"u{i}": float(1 + (i * k) % 7) for i in range(6)} for k in (1, 2, 3)]
-    found = stability_of([(a_prompt(6), [drawn, drawn]) for drawn in scores], 3)
-    assert found.correlation.mean == pytest.approx(1)
-    for row in found.walks:
-        assert row.overlap.mean == 1
-        assert row.removed.low <= row.removed.mean <= row.removed.high
-        assert row.removed_of_other == row.removed_attention
-    assert overlap(set(), set()) == 1
-
-
 def test_the_command_draws_anew_and_is_the_same_twice(cli: Cli) -> None:
     run = str(cli("run", "tidewell", "--rehearse", "--rounds", "2", "--json").json["run"])
     found = cli("lab", "stability", run, "--draws", "2", "--json").json
@@ -111,12 +96,3 @@ def test_the_command_draws_anew_and_is_the_same_twice(cli: Cli) -> None:
     assert "| nearest | 0.5 |" in cli("lab", "stability", run, "--draws", "2").out
     unscored = str(cli("run", "tidewell", "--rehearse", "--rounds", "1", "--lambda", "0", "--json").json["run"])
     cli("lab", "stability", unscored).complains(3, "was scored")
-
-
-def test_a_figure_over_as_many_dialogues_as_the_pilot_had() -> None:
-    counted = over_as_many(lambda chosen: float(len(chosen)), 3)
-    assert counted(range(7)) == 3
-    assert counted(range(2)) == 2
-    # Each dialogue is in as many groups, so that the mean of an additive figure is what it was.
-    added = over_as_many(lambda chosen: sum(chosen) / len(chosen), 3)
-    assert added(range(7)) == pytest.approx(3.0)

@@ -10,9 +10,8 @@ from support.scripted import ScriptedModel
 import tertulia as tt
 from tertulia.lab.annotations.checked_line import CHECKED_UNITS, lines_to_check
 from tertulia.lab.annotations.leave_one_out import missing, readings_left
-from tertulia.state.errors import ModelError, UsageError
+from tertulia.state.errors import UsageError
 from tertulia.storage.store import SqlStore
-from tertulia.views.reading.checks import Checked
 from tertulia.views.reading.leaning import reasons
 from tertulia.views.reading.why import why_turn
 
@@ -43,29 +42,6 @@ async def test_the_highest_units_are_left_out_and_named_as_measured(run: tt.Run)
     assert sorted(map(len, left_out(model, units_of(details)))) == [0, *[1] * CHECKED_UNITS]
 
 
-async def test_prompts_that_begin_alike_for_longest_follow_one_another(run: tt.Run) -> None:
-    model = reading_by({})
-    units = units_of(details := await checked(run, model))
-    whole, *others = left_out(model, units)
-    assert whole == set()
-    places = [units.index(unit) for (unit,) in others]
-    assert len(places) > 1
-    assert places == sorted(places, reverse=True)
-    assert set(details.measured) == {units[place] for place in places}
-
-
-async def test_where_nothing_is_named_the_highest_is_measured(run: tt.Run) -> None:
-    unit = units_of(read(run))[3]
-    alter(Path(run.store.path), "turns", line_scores=f'{{"{unit}": 0.004}}')
-    assert reasons(read(run)) == []
-    details = await checked(run, reading_by({unit: 0.05}))
-    assert details.measured == pytest.approx({unit: 0.05})
-    assert "leaned on nothing in particular, as measured. " in why_turn(details)
-    assert reasons(replace(details, checked=Checked(measured={unit: 0.3}))), (
-        "and where it is a reason after all, it is named"
-    )
-
-
 async def test_what_was_measured_is_kept_and_a_fork_has_it(run: tt.Run) -> None:
     details = await checked(run, reading_by({}))
     assert (await checked(run, never_opened)).measured == details.measured
@@ -75,15 +51,6 @@ async def test_what_was_measured_is_kept_and_a_fork_has_it(run: tt.Run) -> None:
     assert read(fork, 3).measured == {}
     assert run.turn(2).document()["measured_by"] == "scripted"
     assert {unit.id for unit in run.turn(2).units if unit.measured_loss is not None} == set(details.measured)
-
-
-async def test_a_check_that_broke_off_goes_on_with_what_is_missing(run: tt.Run, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="went away in call 3; 2 readings of this line so far are kept"):
-        await checked(run, reading_by({}, fails_at=3))
-    assert len(read(run).measured) == 1
-    model = reading_by({})
-    details = await checked(run, model)
-    assert len(model.asked("log_likelihood")) == len(details.measured) - 1
 
 
 async def test_a_line_without_scores_is_scored_first(tmp_path: Path) -> None:

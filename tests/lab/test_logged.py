@@ -38,8 +38,3 @@ def test_a_town_without_a_number_is_beside_the_case_that_a_run_takes() -> None:
     spoken: Dialogue = [("Ana", "Good morning.")]
     sections = [logged_section([a_trial(case, "Full", spoken)], "Full") for case in ("tidewell", "tidewell:7")]
     assert sections[0] == sections[1] is not None
-
-
-def test_where_no_case_is_of_a_log_there_is_nothing_beside_it() -> None:
-    assert logged_section([a_trial("duo.yaml", "Full", [("Ana", "Hello.")])], "Full") is None
-    assert logged_section([a_trial("ga:nowhere:0", "Full", [("Ana", "Hello.")])], "Full") is None

@@ -1,4 +1,4 @@
-"""Figures of an experiment: equal to those of the functions of metrics/, over the same trials in every setting."""
+"""Figures of an experiment: those of the functions of metrics/, over the same trials in every setting; or by hand."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -6,18 +6,19 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support.experiment_case import rehearsed, spoken
 from support.letters import LetterEmbedder
 from support.stored import a_case
+from support.word_vectors import WordEmbedder
 
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.results import Results, TrialRun
+from tertulia.lab.reports.case_measures import OF_CASES
 from tertulia.lab.reports.measures import Measuring
 from tertulia.metrics.diversity import dialogue_text, distinct_n, words_per_utterance
 from tertulia.metrics.exclusiveness import exclusive_share, mean_highest_cosine
 from tertulia.metrics.pruning import mean_removal, removal_of
+from tertulia.metrics.recitation import recites
 from tertulia.metrics.repetition import repeated_endings
 from tertulia.metrics.to_the_point import texts_of_case
 from tertulia.metrics.variety import distinct_of_sample, vendi_score
@@ -121,16 +122,6 @@ def test_sense_is_that_of_every_line_where_it_was_said_and_equal_lines_count(sto
     assert everything.without_sense == found["A"]["without_sense"]
 
 
-def test_each_trial_is_left_out_once(store: SqlStore) -> None:
-    runs = trials()
-    sample = Measuring(store, runs, None).figures(["dist2"])["A"]["dist2"]["x"]
-    of_case = {run.trial: run.dialogue for run in runs if run.run.run.startswith("A-x")}
-    assert sample.without == {
-        left_out: pytest.approx(distinct_n([d for number, d in of_case.items() if number != left_out], 2))
-        for left_out in of_case
-    }
-
-
 def test_settings_are_compared_on_the_trials_that_all_of_them_have(store: SqlStore) -> None:
     runs = [run for run in trials() if run.run.run not in ("B-x-2", "A-y-1", "A-y-2", "A-y-3", "A-y-4")]
     measuring = Measuring(store, runs, None)
@@ -140,30 +131,6 @@ def test_settings_are_compared_on_the_trials_that_all_of_them_have(store: SqlSto
     assert measuring.unpaired == 1 + 4
     nothing = Measuring(store, [], None)
     assert (nothing.figures(["dist1"]), nothing.times, nothing.all) == ({}, {}, [])
-
-
-def test_one_trial_has_no_pair_and_nothing_to_leave_out(store: SqlStore) -> None:
-    figures = Measuring(store, trials(count=1), LetterEmbedder(40)).figures(["sim", "vendi", "dist1", "dist1_equal"])
-    assert set(figures["A"]) == {"dist1", "dist1_equal"}
-    assert figures["A"]["dist1"]["x"].without == {}
-
-
-def test_dialogues_are_counted_of_which_only_the_beginning_is_embedded(store: SqlStore) -> None:
-    runs = [spoken("A", "x", 1, ["short"]), spoken("A", "x", 2, ["so long " * 5, "that its end has other letters"])]
-    assert Measuring(store, runs, LetterEmbedder(40)).truncated() == 1
-    assert Measuring(store, runs, None).truncated() == 0
-
-
-def test_without_an_embedder_nothing_is_measured_that_needs_one(store: SqlStore) -> None:
-    metrics = ["sim", "vendi", "to_the_point", "fluency", "trait:open", "attention_kept", "unheard_of"]
-    assert Measuring(store, trials(), None).figures(metrics) == {"A": {}, "B": {}}
-
-
-def test_each_text_is_embedded_once(store: SqlStore) -> None:
-    embedder = LetterEmbedder(40)
-    Measuring(store, trials(), embedder).figures(["sim", "vendi", "sim@0", "sim@1"])
-    asked = [text for batch in embedder.batches for text in batch]
-    assert len(asked) == len(set(asked))
 
 
 def test_equal_length_is_for_as_many_as_the_shortest_setting_has_without_any_trial(store: SqlStore) -> None:
@@ -182,23 +149,6 @@ def test_equal_length_is_for_as_many_as_the_shortest_setting_has_without_any_tri
         assert set(found.without) == {1, 2, 3, 4}  # enough is left without any of them
 
 
-def test_at_an_index_only_dialogues_count_that_reach_it(store: SqlStore) -> None:
-    runs = [
-        spoken("A", "x", 1, ["one two", "three four"]),
-        spoken("A", "x", 2, ["one two"]),
-        spoken("A", "x", 3, ["one six", "three five"]),
-    ]
-    figures = Measuring(store, runs, LetterEmbedder(40)).figures(["dist1@0", "dist1@1", "dist1@2", "sim@1", "len@1"])[
-        "A"
-    ]
-    assert figures["dist1@0"]["x"].value == pytest.approx(3 / 6)
-    assert figures["dist1@1"]["x"].value == pytest.approx(3 / 4)
-    assert set(figures["dist1@1"]["x"].without) == {1, 3}
-    assert "dist1@2" not in figures
-    assert figures["len@1"]["x"].value == 2
-    assert figures["sim@1"]["x"].value == pytest.approx(cosine(*LetterEmbedder(40).embed(["three four", "three five"])))
-
-
 def test_exclusiveness_compares_a_group_with_the_next(store: SqlStore) -> None:
     runs, embedder = trials(count=4), LetterEmbedder(40)
     measuring = Measuring(store, runs, embedder)
@@ -215,17 +165,6 @@ def test_exclusiveness_compares_a_group_with_the_next(store: SqlStore) -> None:
     assert found["max_sim"]["x"].value == pytest.approx(sum(highest) / 2)
     assert set(found["excl1"]["x"].without) == {1, 2, 3, 4}
     assert measuring.exclusiveness("A", "C", 2, ["excl1"]) == {}
-
-
-def test_conversations_are_not_compared_with_themselves(store: SqlStore) -> None:
-    measuring = Measuring(store, trials(count=1), LetterEmbedder(40))
-    assert measuring.exclusiveness("A", "A", 3, ["max_sim", "excl1"]) == {}
-    assert set(measuring.exclusiveness("A", "B", 3, ["excl1"])) == {"excl1"}
-
-
-def test_every_run_can_be_a_case_of_its_own(store: SqlStore) -> None:
-    figures = Measuring(store, trials(cases=("x",)), None, each_run=True).figures(["len"])
-    assert list(figures["A"]["len"]) == [f"x, trial {number}" for number in (1, 2, 3, 4)]
 
 
 def test_what_was_removed_is_read_of_the_stored_turns(store: SqlStore, results: Results) -> None:
@@ -261,11 +200,77 @@ def test_words_match_the_case_of_a_dialogue_and_names_do_not(store: SqlStore, re
     assert Measuring(store, named, LetterEmbedder(40)).figures(metrics)["all"] == {}
 
 
-@given(st.lists(st.lists(st.text(max_size=12), max_size=3), min_size=1, max_size=3))
-def test_any_script_and_empty_utterances_are_measured(store: SqlStore, spoken_lines: list[list[str]]) -> None:
-    runs = [spoken("A", "x", number, lines) for number, lines in enumerate(spoken_lines, 1)]
-    figures = Measuring(store, runs, LetterEmbedder(40)).figures(["sim", "dist1", "dist1_equal", "len", "vendi"])["A"]
-    expected = distinct_n([run.dialogue for run in runs], 1)
-    assert ("dist1" in figures) == (expected is not None)
-    if expected is not None:
-        assert figures["dist1"]["x"].value == pytest.approx(expected)
+# --- figures that need their cases, their prompts or other trials -----------------------------------------------------
+
+
+ALL = (*OF_CASES, "recited_lines")
+
+
+def saying(results: Results, lines: dict[tuple[str, int], list[str]], store: SqlStore) -> list[TrialRun]:
+    """Return the trials without removal, in which lines by case and trial are said in turn."""
+    found = []
+    for run in results.runs:
+        if run.setting == "all" and (run.case, run.trial) in lines:
+            names = store.start(run.run.run).names
+            said = [(names[at % 2], text) for at, text in enumerate(lines[run.case, run.trial])]
+            found.append(replace(run, dialogue=said))
+    return found
+
+
+def memories_of(results: Results, store: SqlStore, case: str) -> tuple[list[str], list[str]]:
+    start = next(store.start(run.run.run) for run in results.runs if run.case == case)
+    assert isinstance(start, Case)
+    first, second = ([m.text for m in start.participant(name).memories] for name in start.names)
+    return first, second
+
+
+def value(figures: dict, metric: str, case: str = "tidewell:0") -> float:  # type: ignore[type-arg]
+    return figures["all"][metric][case].value
+
+
+def test_recited_lines_are_those_with_six_words_of_an_item_that_is_left(store: SqlStore, results: Results) -> None:
+    (run,) = (r for r in results.runs if (r.setting, r.case, r.trial) == ("half", "tidewell:0", 1))
+    record = store.turn_record(run.run.run, 1)
+    prompt = store.prompt(record.prompt or "")
+    items = [unit for unit in prompt.units if unit.kind == "item" and len(unit.text.split()) > 8]
+    kept = next(unit.text for unit in items if unit.id not in record.removed)
+    removed = next(unit.text for unit in items if unit.id in record.removed and not recites(unit.text, [kept]))
+    for name, texts, share in (("kept", [kept, "I see."], 1 / 2), ("removed", [removed, "I see."], 0)):
+        copy = run.run.model_copy(update={"run": f"recited-{name}"})
+        store.create_run(copy, store.start(run.run.run))
+        for turn, text in enumerate(texts, start=1):
+            line = Turn(turn=turn, round=turn, speaker=prompt.speaker, text=text, sim_time_s=0.0, ended=False)
+            store.save_turn(copy.run, TurnRecord(turn=line, prompt=record.prompt, removed=record.removed))
+        said = replace(run, run=copy, dialogue=[(prompt.speaker, text) for text in texts])
+        found = Measuring(store, [said], None).figures(["recited_lines"])["half"]["recited_lines"]
+        assert found["tidewell:0"].value == share, name
+
+
+def test_a_speaker_is_found_by_what_they_know(store: SqlStore, results: Results) -> None:
+    first, second = memories_of(results, store, "tidewell:0")
+    own, swapped = [first[3], second[4]], [second[4], first[3]]
+    for lines, share in ((own, 1.0), (swapped, 0.0), ([first[3], first[3]], 0.5)):
+        runs = saying(results, {("tidewell:0", 1): lines}, store)
+        assert value(Measuring(store, runs, WordEmbedder()).figures(["speaker_found"]), "speaker_found") == share
+
+
+def test_what_cannot_be_had_is_none_and_has_a_reason(store: SqlStore, results: Results) -> None:
+    one = [run for run in results.runs if run.case == "tidewell:0" and run.trial == 1]
+    measuring = Measuring(store, one, LetterEmbedder(40))
+    reasons = measuring.why_not_measured([*ALL, "dist3"])
+    assert set(reasons) == {"to_the_point", "match", "recited_words", "out_of_order", "denied", "partners_memories"}
+    figures = measuring.figures(ALL)
+    assert all(metric not in found for metric in reasons for found in figures.values())
+    assert "speaker_found" in figures["all"]
+    nothing = Measuring(store, [replace(run, dialogue=[]) for run in results.runs], LetterEmbedder(40))
+    assert not set(nothing.figures(OF_CASES)["all"])  # nobody speaks
+    embedded = Measuring(store, results.runs, None).why_not_measured(ALL)
+    assert set(embedded) == set(OF_CASES)
+    assert Measuring(store, [], LetterEmbedder(40)).figures(ALL) == {}
+
+
+def test_a_case_under_two_names_is_no_other_case(store: SqlStore, results: Results) -> None:
+    runs = [run for run in results.runs if run.case == "tidewell:0"]
+    measuring = Measuring(store, runs, LetterEmbedder(40), each_run=True)
+    assert "no other case" in measuring.why_not_measured(["match"])["match"]
+    assert measuring.figures(["match"]) == {"all": {}, "half": {}}

@@ -7,25 +7,20 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
-from support.experiment_case import drive_here, rehearsed
+from support.experiment_case import drive_here
 from support.on_use import on_use
-from support.tiny import save_tiny
 
 from tertulia.lab.annotations.next_line import spoken_lines
 from tertulia.lab.experiments.experiment import Experiment, checked
 from tertulia.lab.experiments.results import Results, read_results
-from tertulia.lab.pages.page_markdown import markdown
 from tertulia.lab.reports.provenance import Provenance
 from tertulia.lab.reports.report import Findings, report_of_experiment
 from tertulia.lab.reports.report_making import Measurers, make_report
-from tertulia.lab.reports.report_page import report_page
-from tertulia.models.loading import open_model, rehearsal_of
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.nodes.utterance.requests import utterance_request
 from tertulia.prompts.remove import remove_units
-from tertulia.state.language_model import LanguageModel, RenderedPrompt
+from tertulia.state.language_model import LanguageModel
 from tertulia.state.parameters import Parameters
-from tertulia.state.questions import TokenFigures
 from tertulia.state.records import ParticipantModel, RunRecord
 from tertulia.storage.parts.annotations import Annotations
 from tertulia.storage.store import SqlStore
@@ -57,18 +52,6 @@ def an_experiment(model: str, folder: Path) -> Experiment:
     settings = {name: {**COMMON, "drafts": 1, **values} for name, values in SETTINGS.items()}
     known = {"name": "next", "model": model, "cases": (str(case),), "settings": settings, "trials": 2, "rounds": 2}
     return checked(Experiment.model_validate(known))
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(save_tiny(tmp_path_factory.mktemp("model")))
-
-
-@pytest.fixture(scope="module")
-def model(folder: str) -> causal.CausalLanguageModel:
-    opened = open_model(folder, precision="float32", cache=Path(folder))
-    assert isinstance(opened, causal.CausalLanguageModel)
-    return opened
 
 
 @pytest.fixture(scope="module")
@@ -185,39 +168,6 @@ def test_what_was_measured_is_kept_and_not_measured_again(
     assert all(annotation.prompt_tokens > 100 and annotation.reply_tokens > 1 for annotation in kept)
 
 
-def test_equal_prompts_are_read_once_with_all_lines_behind_them(
-    store: SqlStore,
-    results: Results,
-    found: Findings,
-    model: causal.CausalLanguageModel,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked: list[tuple[RenderedPrompt, RenderedPrompt | None, int]] = []
-
-    async def watched(
-        prompt: RenderedPrompt, responses: list[tuple[int, ...]], other: RenderedPrompt | None = None
-    ) -> list[TokenFigures]:
-        asked.append((prompt, other, len(responses)))
-        return [TokenFigures((0.0,) * len(r), (1.0,) * len(r), (0.0,) * len(r), (2.0,) * len(r)) for r in responses]
-
-    monkeypatch.setattr(model, "token_figures", watched)
-    monkeypatch.setattr("tertulia.lab.annotations.next_line._kept", lambda *_: {})
-    monkeypatch.setattr("tertulia.lab.annotations.next_line._keep", lambda *_: None)
-    measured = made(store, results, lambda: model)
-    distinct = {(p.input_ids, None if other is None else other.input_ids) for p, other, _ in asked}
-    assert len(distinct) == len(asked)
-    assert sum(number for *_, number in asked) == 8 * 2 + 3 * 2
-    assert max(number for *_, number in asked) == 4, "the openings of both settings with the full prompt"
-    assert {sample.value for sample in measured.figures["Half"]["divergence"].values()} == {2.0}
-    asked.clear()
-    measured = made(store, results, lambda: model, metrics=["entropy@0", "divergence"])
-    assert sum(number for *_, number in asked) == 8 + 3 * 2, "the openings alone"
-    assert {*measured.figures["Half"]} == {"entropy@0", "divergence"}
-    asked.clear()
-    made(store, results, lambda: model, metrics=["entropy@1"])
-    assert (sum(number for *_, number in asked), {other for _, other, _ in asked}) == (8, {None})
-
-
 def test_a_line_of_another_model_and_an_album_have_no_figure(store: SqlStore, results: Results) -> None:
     run = results.runs[0].run
     others = ParticipantModel(model="another", parameters=run.parameters)
@@ -225,14 +175,3 @@ def test_a_line_of_another_model_and_an_album_have_no_figure(store: SqlStore, re
     by_two = run.model_copy(update={"participant_models": {"Bo": others}})
     assert [line is None for line in spoken_lines(store, by_two)] == [False, True]
     assert spoken_lines(store, run.model_copy(update={"kind": "album_chat"})) == []
-
-
-def test_the_rehearsal_is_skipped_in_words(tmp_path: Path) -> None:
-    with SqlStore.open(tmp_path / "rehearsed.db", create=True) as store:
-        results = rehearsed(store, an_experiment("rehearsal", tmp_path))
-        findings = made(store, results, lambda: rehearsal_of("rehearsal"))
-        assert findings.figures == {setting: {} for setting in SETTINGS}
-        assert {*findings.skipped} == {"entropy", "divergence", "entropy@1", "divergence@1"}
-        text = "\n".join(markdown(report_page(findings), {}))
-        assert "Not measured: entropy of the next line, KL(full ‖ pruned)" in text
-        assert ", as rehearsal does not show its next-token distribution" in text

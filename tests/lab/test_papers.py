@@ -5,7 +5,6 @@ from itertools import chain
 import pytest
 
 from tertulia.lab.experiments.experiment import checked
-from tertulia.lab.reports.paper_files import written_out
 from tertulia.lab.reports.papers import (
     CASES,
     REPORTS,
@@ -13,7 +12,6 @@ from tertulia.lab.reports.papers import (
     EverySum,
     Ordering,
     OverTime,
-    Report,
     Rising,
     WeightedSum,
     experiment_of_report,
@@ -21,7 +19,6 @@ from tertulia.lab.reports.papers import (
     report_of,
 )
 from tertulia.metrics.published import TEAM_BUILDING
-from tertulia.state.errors import NotFoundError
 from tertulia.state.parameters import Parameters
 
 BOTH = [
@@ -106,36 +103,6 @@ def test_published_differences_follow_from_the_published_figures(name: str) -> N
         assert min(sums) == pytest.approx(ordering.published, abs=6e-4), ordering.id
 
 
-def test_the_published_figures_of_table_2() -> None:
-    published = report_of("table2").published
-    assert published["RMm"] == {"sim": 0.736, "dist1": 0.119, "dist2": 0.429, "dist3": 0.636}
-    assert published["Full"]["dist3"] == 0.535
-    ids = [ordering.id for ordering in report_of("table2").orderings]
-    assert "dist3: RMm > Full" in ids
-    assert "sim: Full > RMm" in ids
-    # Both are 0.095, so nothing is said of them.
-    assert not any(ordering.startswith("dist1: RMp") or ordering == "dist1: Full > RMp" for ordering in ids)
-
-
-def test_ways_that_table_3_has_not_stand_beside_it_in_the_full_size_alone() -> None:
-    full, quick = report_of("table3"), report_of("table3", quick=True)
-    ours = [setting for setting in full.settings if setting not in full.published]
-    assert ours == ["Full min-p", "Full DRY"]
-    assert full.settings["Full DRY"].items() >= {"dry": 0.8, "temperature": 0.8, "removal_factor": 0}.items()
-    assert full.settings["Full min-p"].items() >= {"min_p": 0.1, "temperature": 1.5, "removal_factor": 0}.items()
-    assert not set(ours) & {*quick.settings, *(setting for each in full.orderings for setting, _ in needs(each))}
-
-
-def test_what_is_the_same_in_several_tables_is_the_same_in_all() -> None:
-    full = {name: report_of(name).published for name in ("table2", "table4", "table7")}
-    for metric in ("sim", "dist1", "dist2", "dist3"):
-        assert len({published["Full"][metric] for published in full.values()}) == 1
-        assert full["table7"]["RMm"][metric] == full["table2"]["RMm"][metric]
-    endpoints = report_of("fig3").published
-    assert endpoints["λ=1"] == full["table2"]["RMbmpe"]
-    assert endpoints["λ=0"] == full["table2"]["Full"]
-
-
 def test_the_people_of_chatagents_have_the_figures_of_its_table() -> None:
     published = report_of("chatagents").published["self-driven"]
     assert published["evenness"] == pytest.approx(TEAM_BUILDING.evenness or 0.0, abs=5e-4)
@@ -147,60 +114,6 @@ def test_the_people_of_chatagents_have_the_figures_of_its_table() -> None:
         assert published[f"speaking_after_silence:{name}"] == figures.speaking_after_silence
         for mechanism, count in figures.mechanisms.items():
             assert published[f"{mechanism}:{name}"] == pytest.approx(count.on / figures.decisions, abs=6e-4)
-
-
-def test_the_points_of_a_curve_that_are_shared_are_run_once() -> None:
-    report = report_of("fig3", quick=True)
-    assert report.curves["ascending"].points[0] == (0.0, "λ=0")
-    assert report.curves["ascending"].points[1] == (0.3, "λ=0.3 ascending")
-    assert [*report.settings] == ["λ=0", "λ=0.3", "λ=0.6", "λ=1", "λ=0.3 ascending", "λ=0.6 ascending"]
-    full = report_of("fig3")
-    assert [position for position, _ in full.curves["descending"].points] == [n / 20 for n in range(21)]
-
-
-def test_shorthands_are_written_out() -> None:
-    document = {
-        "title": "t",
-        "question": "q",
-        "source": "s",
-        "baseline": "x=0",
-        "metrics": ["dist3"],
-        "common": {"revision": "off"},
-        "grids": [
-            {"label": "a", "name": "x={x}", "parameter": "removal_factor", "quick": [0, 0.5, 1], "full": [0, 1]},
-            {
-                "label": "b",
-                "name": "y={x}",
-                "parameter": "removal_factor",
-                "settings": {"reducer": "capped"},
-                "quick": [0.5],
-                "full": [0.5],
-            },
-        ],
-        "orderings": [
-            {"id": "top", "text": "t", "highest": {"metric": "dist3", "setting": "x=1", "among": "a"}},
-            {"id": "mean", "text": "t", "mean_above": {"metric": "dist3", "higher": "a", "lower": "b"}},
-            {"id": "line", "text": "t", "above_line": {"metric": "dist3", "curve": "a", "at_0": 1, "slope": -1}},
-        ],
-        "quick": {"cases": 2, "trials": 2, "rounds": 2},
-        "full": {"trials": 10},
-    }
-    report = Report.model_validate(written_out("t", document, "quick"))
-    assert report.settings["y=0.5"] == {"revision": "off", "reducer": "capped", "removal_factor": 0.5}
-    claims = [ordering.claim.model_dump(exclude={"kind"}) for ordering in report.orderings]
-
-    def term(setting: str, weight: float) -> dict[str, object]:
-        return {"setting": setting, "metric": "dist3", "weight": weight}
-
-    top, mean, line = claims
-    assert [part["terms"] for part in top["sums"]] == [
-        (term("x=1", 1), term("x=0", -1)),
-        (term("x=1", 1), term("x=0.5", -1)),
-    ]
-    assert mean["terms"] == (term("x=0.5", 1), term("y=0.5", -1))
-    assert [(part["terms"], part["constant"]) for part in line["sums"]] == [((term("x=0.5", 1),), -0.5)]
-    full = Report.model_validate(written_out("t", document | {"orderings": document["orderings"][:1]}, "full"))
-    assert len(full.orderings) == 1
 
 
 def test_an_experiment_has_a_report_in_one_of_its_sizes() -> None:
@@ -220,22 +133,3 @@ def test_the_scenarios_of_a_report_take_all_of_its_settings(name: str) -> None:
     report = report_of(name, quick=True)
     experiment = checked(experiment_of_report(report, name))
     assert experiment.baseline in experiment.settings
-
-
-def test_fewer_cases_are_taken_evenly_over_their_order() -> None:
-    report = report_of("table4", quick=True)
-    assert report.profile.cases == 6
-    chosen = experiment_of_report(report, "mine").cases
-    assert len(chosen) == 6
-    assert chosen == tuple(sorted(chosen))
-    assert (chosen[0], chosen[-1]) == (CASES[0], CASES[-1])
-
-
-def test_a_report_that_is_not_there_has_the_nearest_name() -> None:
-    with pytest.raises(NotFoundError, match="table2"):
-        report_of("tabel2")
-
-
-def test_titles_name_the_index_or_the_person() -> None:
-    assert metric_named("dist3@2").title == "dist-3 at index 2"
-    assert metric_named("spoken:Eva").title == "utterances: Eva"

@@ -5,7 +5,7 @@ from pathlib import Path
 import yaml
 
 from tertulia.lab.experiments.experiment import Experiment, expanded, experiment_of, joined
-from tertulia.lab.experiments.plan import departures, plan_digest, plan_of, size_phrase
+from tertulia.lab.experiments.plan import departures, plan_of
 from tertulia.lab.experiments.running import InProcessExecutor, run_experiment
 from tertulia.lab.experiments.sources import source_of
 from tertulia.lab.reports.papers import report_of
@@ -64,25 +64,9 @@ def test_what_departs_from_a_plan_is_said() -> None:
     assert departures("- no plan", experiment.plan) == ["its stored plan can't be read"]
 
 
-def test_a_digest_names_a_plan() -> None:
-    one, other = plan_of(of(Full=0.0)), plan_of(of(Full=0.1))
-    assert plan_digest(one) == plan_digest(one)
-    assert plan_digest(one) != plan_digest(other)
-    assert len(plan_digest(one)) == 12
-
-
 def test_a_plan_is_not_written_after_the_first_trial() -> None:
     known, given = of(Full=0.0), of(Full=0.0).model_copy(update={"plan": plan_of(of(Full=0.0))})
     assert joined(known, given).plan == ""
-
-
-def test_the_sources_of_cases_are_counted() -> None:
-    assert size_phrase(of(Full=0.0)).startswith("1 case of one source: verdicts hold for it")
-    two = of(Full=0.0).model_copy(update={"cases": ("tidewell:0", "tidewell:4", "ga:folder/of:log:3", "a:b.yaml")})
-    assert (
-        size_phrase(two)
-        == "4 cases of 3 sources, over which verdicts are; of so few sources hardly anything is decided"
-    )
 
 
 def test_all_of_a_folder_are_its_scenario_files(tmp_path: Path) -> None:

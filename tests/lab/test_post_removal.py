@@ -8,7 +8,6 @@ import pytest
 from support.commands import Cli
 from support.letters import LetterEmbedder
 from support.scripted import ScriptedModel
-from support.tiny import tiny_language_model
 
 from tertulia.lab.post_removal import post_removal_of_runs
 from tertulia.metrics.post_removal import PostRemoval
@@ -16,7 +15,7 @@ from tertulia.metrics.to_the_point import to_the_point
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.prompts.remove import remove_units
 from tertulia.prompts.render import render
-from tertulia.state.errors import ModelError, NotFoundError
+from tertulia.state.errors import NotFoundError
 from tertulia.state.language_model import LanguageModel
 from tertulia.storage.parts.annotations import Annotations
 from tertulia.storage.store import SqlStore
@@ -75,18 +74,6 @@ def test_figures_are_kept_and_only_missing_ones_are_scored(store: SqlStore) -> N
     assert len(Annotations(store.file).of(run.run, "post_removal")) == 4
 
 
-def test_what_was_scored_stays_if_the_model_fails_later(store: SqlStore, cli: Cli) -> None:
-    first = store.run("@last")
-    assert cli("run", "tidewell", "--rehearse", "--rounds", "1", "--lambda", "0.5", "--seed", "7").code == 0
-    second = store.run("@last")
-    model = ScriptedModel(fails_at=3)
-    model.id = "rehearsal"
-    with pytest.raises(ModelError):
-        of_runs(store, [first.run, second.run], lambda: model)
-    assert len(Annotations(store.file).of(first.run, "post_removal")) == 2
-    assert not Annotations(store.file).of(second.run, "post_removal")
-
-
 def test_where_another_model_scored_the_full_prompt_is_scored_too(store: SqlStore) -> None:
     model = ScriptedModel()
     of_last(store, model)
@@ -102,12 +89,6 @@ def test_where_nothing_was_removed_nothing_is_scored(store: SqlStore, cli: Cli) 
     whole = of_last(store, model)
     assert whole.kept == 1.0
     assert not model.asked("generate_scored")
-
-
-def test_a_local_model_shows_where_attention_went(store: SqlStore) -> None:
-    found = of_last(store, tiny_language_model(context_window=None))
-    assert found.kept is not None
-    assert found.kept > 0
 
 
 def test_a_run_without_prompts(store: SqlStore) -> None:

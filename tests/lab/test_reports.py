@@ -1,9 +1,7 @@
 """Reports: figures beside the published ones, verdicts, cost, and what a reader is warned of."""
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +11,6 @@ from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.results import Results, read_results
 from tertulia.lab.experiments.running import InProcessExecutor, run_experiment
 from tertulia.lab.pages.page import Paragraph, Table
-from tertulia.lab.pages.page_files import write_page
 from tertulia.lab.pages.page_html import html_page
 from tertulia.lab.pages.page_markdown import markdown
 from tertulia.lab.reports.measures import Measuring
@@ -21,19 +18,13 @@ from tertulia.lab.reports.papers import REPORTS, Report, experiment_of_report, r
 from tertulia.lab.reports.provenance import Provenance, computed_on, cost_by_setting
 from tertulia.lab.reports.report import Findings, find, report_of_experiment, slug
 from tertulia.lab.reports.report_document import report_document
-from tertulia.lab.reports.report_making import Measurers, make_report, planned
+from tertulia.lab.reports.report_making import Measurers, make_report
 from tertulia.lab.reports.report_page import report_page
-from tertulia.lab.reports.report_plots import report_plots
-from tertulia.lab.reports.report_summary import claim_of, condition_of, summary_document, summary_page
+from tertulia.lab.reports.report_summary import claim_of, condition_of
 from tertulia.lab.reports.report_tables import (
     figures_table,
-    needed_phrase,
-    overview_table,
-    sources_table,
-    verdicts_table,
 )
-from tertulia.lab.reports.verdicts import verdict
-from tertulia.metrics.statistics import CaseFigure, Needed, case_mean, paired_difference
+from tertulia.metrics.statistics import case_mean, paired_difference
 from tertulia.models.loading import rehearsal_of
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.runs.access.engines import ModelAccess
@@ -87,35 +78,6 @@ def test_a_row_has_what_was_published_what_was_found_and_the_difference(found: F
     assert row["verdict"] in ("undecided", "reproduced", "not reproduced")
 
 
-def test_the_baseline_is_compared_with_nothing(found: Findings) -> None:
-    baseline = [row for row in rows(figures_table(found)) if row["setting"] == "Full"]
-    assert all(row["difference"] is row["verdict"] is row["effect_size"] is None for row in baseline)
-    assert found.difference("Full", "dist3") is None
-
-
-def test_the_overview_has_the_papers_column_only_where_it_published_one(found: Findings) -> None:
-    names = [column.name for column in overview_table(found).columns]
-    assert names[:3] == ["setting", "sim_paper", "sim"]
-    assert "len" in names
-    assert "len_paper" not in names
-    assert "fluency" not in names  # not measured
-
-
-def test_sense_and_equal_lines_stand_beside_dist_n_and_no_paper_published_them(found: Findings, tmp_path: Path) -> None:
-    names = [column.name for column in overview_table(found).columns]
-    at = names.index("dist3_equal")
-    assert names[at + 1 : at + 3] == ["without_sense", "repeated_lines"]
-    sense = [row for row in rows(figures_table(found)) if row["metric"] in ("without sense", "repeated lines")]
-    assert len(sense) == 2 * len(found.rows)
-    assert all(row["paper"] is row["paper_difference"] is row["verdict"] is None for row in sense)
-    assert all(isinstance(row["here"], float) for row in sense)
-    written = write_page(report_page(found), report_document(found), tmp_path)
-    files = {path.name: path.read_text(encoding="utf-8") for path in written if path.suffix != ".parquet"}
-    for name in ("table2.md", "table2.html", "table2_figures.csv"):
-        assert "without sense" in files[name], name
-    assert '"without_sense"' in files["table2.json"]
-
-
 @pytest.mark.parametrize("name", REPORTS)
 def test_wherever_a_report_praises_variety_it_says_how_much_of_it_makes_sense(name: str) -> None:
     metrics = report_of(name).metrics
@@ -162,23 +124,6 @@ def test_the_document_has_all_digits_and_null_where_there_is_nothing(found: Find
     assert sum(document["tally"].values()) == len(document["orderings"]) == 22
     assert document["not_measured"] == {"fluency": "as nobody reads"}
     assert document["rehearsed"] is True
-
-
-def test_a_report_is_written_twice_to_the_same_bytes(found: Findings, tmp_path: Path) -> None:
-    folders = [tmp_path / "first", tmp_path / "second"]
-    for folder in folders:
-        folder.mkdir()
-        write_page(report_page(found), report_document(found), folder)
-    files = sorted(file.name for file in folders[0].iterdir())
-    assert {"table2.md", "table2.html", "table2_bars.svg", "table2_figures.parquet", "table2_cases.csv"} <= set(files)
-    for name in files:
-        assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes(), name
-    cases = list(csv.DictReader((folders[0] / "table2_cases.csv").open()))
-    (case,) = (r for r in cases if (r["metric"], r["setting"], r["case"]) == ("dist1", "RMb", "tidewell:0"))
-    assert float(case["value"]) == found.figures["RMb"]["dist1"]["tidewell:0"].value
-    runs = list(csv.DictReader((folders[0] / "table2_runs.csv").open()))
-    assert len(runs) == 23
-    assert {run["seed"] for run in runs} == {"1", "2"}
 
 
 def test_nothing_finished_is_a_page_without_figures(store: SqlStore, table2: tuple[Report, Results]) -> None:
@@ -235,24 +180,6 @@ def test_every_report_can_be_made(name: str) -> None:
     assert wanted == [] or set(findings.rows) <= drawn_settings | on_curves
 
 
-def test_curves_run_along_their_parameter_beside_the_published_points() -> None:
-    (panel,) = report_plots(found_in_no_store("fig3", ["dist3"], ("a b c", "a b d e", "f g a h")))[0].panels
-    assert panel.x_title == "λ"
-    assert [series.name for series in panel.series if not series.published] == ["descending", "ascending"]
-    (paper, *_) = (series for series in panel.series if series.published)
-    assert [(point.x, point.y) for point in paper.points] == [(0.0, 0.535), (1.0, 0.8)]
-
-
-def test_bars_stand_for_what_a_setting_beside_the_curves_has() -> None:
-    findings = found_in_no_store("fig5", ["dist1", "dist3"], ("a b c", "a b d e", "f g a h"))
-    for setting, figures in findings.figures.items():
-        if setting not in ("λ=0", "λ=1"):
-            figures["dist3"] = {}  # as of what is measured along the curve alone
-    curves, bars = report_plots(findings)
-    assert [panel.title for panel in curves.panels] == ["dist-1", "dist-3"]
-    assert [panel.title for panel in bars.panels] == ["dist-1"]
-
-
 def test_an_experiment_of_ones_own_is_compared_with_the_setting_that_is_named() -> None:
     experiment = Experiment(name="rules / or not", cases=("x",), settings={"with": {}, "without": {}}, trials=2)
     assert report_of_experiment(experiment).baseline == "with"
@@ -283,17 +210,6 @@ def test_what_a_model_can_not_measure_is_said_and_the_rest_is_measured(
     assert page.name == "table2"
 
 
-def test_fluency_is_the_likelihood_of_every_utterance(store: SqlStore, table2: tuple[Report, Results]) -> None:
-    report, results = table2
-    only = report.model_copy(update={"metrics": ("fluency",), "orderings": ()})
-    measurers = Measurers(RehearsalEmbedder, lambda: rehearsal_of("rehearsal"), lambda: rehearsal_of("rehearsal"))
-    seen: list[str] = []
-    findings, _ = make_report(store, only, results, measurers, Provenance(("x",)), seen.append)
-    assert findings.metrics == ["fluency"]
-    assert findings.skipped == {}
-    assert "fluency: dialogue 1 of 18" in seen  # six settings, two cases, trials that all have
-
-
 def test_revised_turns_are_shown_with_what_was_removed(store: SqlStore) -> None:
     report = report_of("fig6", quick=True)
     experiment = experiment_of_report(report, "fig6", cases=["tidewell:0"], trials=2, rounds=3)
@@ -312,29 +228,6 @@ def test_revised_turns_are_shown_with_what_was_removed(store: SqlStore) -> None:
     ]
     assert ("judged" in text) == bool(revised)
     assert findings.report.name == "fig6"
-
-
-def test_the_name_of_an_experiment_tells_what_can_not_be_changed_later() -> None:
-    quick, full = (
-        report.model_copy(update={"settings": dict([*report.settings.items()][:1])})
-        for report in (report_of("table2", quick=True), report_of("table2"))
-    )
-
-    def name(report: Report, cases: str = "tidewell:0", **given: int) -> str:
-        return planned(report, cases=[cases], model="rehearsal", **given).name
-
-    assert name(quick).startswith("table2-plain-4-rounds-rehearsal-")
-    others = [name(full), name(quick, rounds=2), name(quick, seed=5), name(quick, "tidewell:3")]
-    assert len({name(quick), *others}) == 5
-    assert name(quick, trials=9) == name(quick)
-
-
-def test_all_reports_stand_on_one_page(found: Findings) -> None:
-    page = summary_page([found, found], "tertulia lab report all")
-    text = "\n".join(markdown(page, {}))
-    assert "Of 22 distinct orderings that should hold:" in text  # the same report twice
-    assert "Rehearsed" in text
-    assert summary_document([found])["reports"]["table2"]["finished"] == 23
 
 
 def test_one_condition_by_two_names_is_counted_once() -> None:
@@ -364,28 +257,6 @@ def test_two_names_of_a_condition_have_the_same_lines() -> None:
         run_experiment(store, experiment, InProcessExecutor(store, ModelAccess()), emit=lambda event: None)
         results = read_results(store, "same")
     assert results.dialogues("RMbmpe") == results.dialogues("λ=1")
-
-
-def test_what_would_decide_is_said_in_words() -> None:
-    assert needed_phrase(Needed(trials=12, cases=30)) == "12 trials of each case, or 30 cases"
-    assert needed_phrase(Needed(trials=None, cases=None)) == "no number of trials, or no number of cases in reach"
-    assert needed_phrase(Needed(trials=None, trials_known=False, cases=9)) == "9 cases"
-    assert needed_phrase(None) is None
-
-
-def test_what_each_source_says_is_beside_what_they_say_together(found: Findings) -> None:
-    def of(case: str, value: float) -> CaseFigure:
-        return CaseFigure(value, source=case[0])
-
-    full = {case: of(case, 0.5) for case in ("a1", "a2", "b1", "b2")}
-    changed = {"a1": of("a1", 0.6), "a2": of("a2", 0.7), "b1": of("b1", 0.4), "b2": of("b2", 0.5)}
-    findings = replace(found, figures={"Full": {"dist3": full}, "RMm": {"dist3": changed}})
-    by_source = {row["source"]: row for row in rows(sources_table(findings)) if row["setting"] == "RMm"}
-    assert (by_source["a"]["cases"], by_source["a"]["difference"]) == (2, pytest.approx(0.15))
-    assert by_source["b"]["difference"] == pytest.approx(-0.05)
-    claim = next(each for each in findings.report.orderings if each.id == "dist3: RMm > Full")
-    (row,) = rows(verdicts_table([verdict(claim, findings.figures)]))
-    assert row["sources"] == "1 of 2"
 
 
 def test_a_setting_that_changes_nothing_is_named() -> None:

@@ -103,33 +103,6 @@ def test_a_pilot_that_a_full_disk_spoiled_is_run_to_its_end(
     assert len(store.runs()) == 9
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("run", "tidewell", "--diversity", "medium", "--pilot", "4", "--rounds", "1"),  # refused: λ does nothing there
-        ("sweep", "tidewell", "--lambda", "0,1", "--trials", "2", "--rounds", "1"),
-        ("lab", "setpoint", "tidewell", "--levels", "low", "--pilot", "4", "--trials", "2", "--rounds", "1"),
-        ("lab", "report", "table6", "tidewell:0", "--quick", "--trials", "2", "--rounds", "1"),
-    ],
-    ids=" ".join,
-)
-def test_what_a_full_disk_failed_of_an_experiment_is_run_again_by_the_same_command(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
-) -> None:
-    of_three = (0.0, 0.5, 1.0)  # values of λ, instead of five
-    monkeypatch.setattr(
-        "tertulia.lab.experiments.setpoint.Pilot", lambda trials, rounds=6, _=None: Pilot(trials, rounds, of_three)
-    )
-    with failing_trials(monkeypatch, lambda run: run.trial is not None and run.trial.trial == 2):
-        assert cli(*command, "--rehearse").code == (1 if command[:2] != ("run", "tidewell") else 2)
-    statuses = [run["status"] for run in cli("runs", "--json").json["runs"]]
-    assert statuses.count("failed") >= 1
-    assert cli(*command, "--rehearse").code == (0 if command[:2] != ("run", "tidewell") else 2)
-    runs = cli("runs", "--json").json["runs"]
-    assert {run["status"] for run in runs} == {"finished"}
-    assert len(runs) >= len(statuses)
-
-
 def test_what_failed_of_a_pilot_is_run_again_though_the_others_are_enough(
     store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,17 +112,6 @@ def test_what_failed_of_a_pilot_is_run_again_though_the_others_are_enough(
         assert known_calibration(store, task) is None
     assert calibrated(store, task).trials == 4
     assert known_calibration(store, task) is not None
-
-
-def test_a_calibration_that_a_store_has_of_a_spoiled_pilot_is_made_anew(
-    calibrated_store: SqlStore, piloted: tuple[Path, Setpoint]
-) -> None:
-    store, found = calibrated_store, piloted[1]
-    spoiled = found.model_copy(update={"trials": 2})
-    store.experiments.save_calibration(TASK.key(TASK.plan()), "dist3", spoiled.model_dump(mode="json"))
-    store.set_status(store.runs()[0].run, "failed", "the disk is full")
-    assert known_calibration(store, TASK) is None
-    assert calibrated(store) == found == known_calibration(store, TASK)
 
 
 def test_another_metric_takes_the_same_conversations(calibrated_store: SqlStore) -> None:
@@ -185,18 +147,6 @@ def test_what_is_calibrated_is_told_apart_and_what_does_not_matter_is_not(store:
     assert steering_settings(a_setpoint(), "low")["diversity"] == pytest.approx(0.575)
 
 
-def test_the_pilot_has_the_settings_of_the_conversation() -> None:
-    task = replace(TASK, settings={"max_turns": 3, "temperature": 1.1, "nodes.score": "length", "names": "rare"})
-    experiment = task.experiment(task.plan())
-    assert experiment.settings["λ = 1"] == {
-        "removal_factor": 1.0,
-        "temperature": 1.1,
-        "names": "rare",
-        "nodes.score": "length",
-    }
-    assert (experiment.rounds, experiment.trials, experiment.model) == (3, 3, REHEARSAL)
-
-
 # --- the command ----------------------------------------------------------------------------------------------------
 
 
@@ -230,8 +180,6 @@ def test_a_conversation_is_steered_to_the_level_that_is_asked_for(cli: Cli, tmp_
         ("tidewell --diversity 0.95", "λ reaches 0.500 to 0.800"),
         ("tidewell --diversity much", "low, medium, high"),
         ("tidewell --diversity 0.6 --lambda 0.5", "leave one of the two out"),
-        ("tidewell --diversity 0.6 --set pruning=first", "leave one of the two out"),
-        ("tidewell --diversity 0.6 --diversity-metric dist9", "dist1, dist2, dist3, sim"),
         ("tidewell --diversity 0.6 --pilot 2", "at least 3"),
         ("villagers --diversity low", "album chat"),
     ],
@@ -305,9 +253,3 @@ def test_a_refused_pilot_is_kept_and_a_larger_one_goes_on_from_it(cli: Cli, tmp_
     assert before < after
     assert len(after) == 20
     assert cli(*asked, "--pilot", "3").err == refused.err.replace("calibrating λ: 5 × 3 conversations\n", "")
-
-
-def test_the_rehearsal_which_does_not_heed_lambda_can_be_asked_for_nothing(cli: Cli) -> None:
-    page = cli("lab", "setpoint", "tidewell:4", "tidewell:7", "--rehearse", "--pilot", "3", "--rounds", "3").out
-    assert page.count("; nothing can be asked for") == 2
-    assert "* tidewell:4: λ is not shown to move dist3: p = " in page

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.checked_runs import a_run_of_a_model, alter, checked, left_out, read, reading_by
+from support.checked_runs import a_run_of_a_model, alter, checked, read, reading_by
 
 import tertulia as tt
 from tertulia.lab.annotations.checked_line import CHECKED_UNITS
@@ -102,14 +102,6 @@ async def test_any_agent_can_be_asked_about_and_the_line_is_left_alone(meeting: 
     assert sum(part.weighted for part in bid.parts) == pytest.approx(by_agent[speaker]["willingness"])
 
 
-async def test_another_reader_reads_the_same_words(meeting: tt.Run) -> None:
-    turn, speaker = spoken(meeting)
-    model = reading_by({"moment.1": 9.0})
-    thought = (await checked(meeting, model, turn, reader="other", agent=speaker)).thoughts[speaker]
-    assert thought.checked.measured_by == "other"
-    assert thought.checked.tokens == sum(len(model.tokenizer.encode(text)) for text in thought.texts)
-
-
 async def test_where_nobody_spoke_an_agent_is_to_be_named(meeting: tt.Run, tmp_path: Path) -> None:
     turn, _ = spoken(meeting)
     alter(tmp_path / "checked.db", "runs", rehearsed=1, model="rehearsal")
@@ -120,12 +112,3 @@ async def test_where_nobody_spoke_an_agent_is_to_be_named(meeting: tt.Run, tmp_p
         with pytest.raises(UsageError, match=r"nobody spoke in turn .* or name whose thought is meant with --agent"):
             await checked(meeting, reading_by({}), quiet)
         assert set((await checked(meeting, reading_by({}), quiet, agent="Alice")).thoughts) == {"Alice"}
-
-
-async def test_what_was_left_out_are_units_of_the_thoughts_prompt(meeting: tt.Run) -> None:
-    turn, speaker = spoken(meeting)
-    model = reading_by({})
-    thought = (await checked(meeting, model, turn, agent=speaker)).thoughts[speaker]
-    gone = left_out(model, [unit.id for unit in thought.nameable])
-    assert sorted(map(len, gone)) == [0, *[1] * len(thought.measured)]
-    assert set().union(*gone) == set(thought.measured)

@@ -107,14 +107,6 @@ def sequence_end(lesson: Lesson, tokenizer: HuggingFaceTokenizer) -> int:
     return sequence_of(lesson, [], tokenizer).tokens[-1]
 
 
-def test_a_speaker_sees_their_own_memories_alone(tmp_path: Path) -> None:
-    first, second = lessons(tmp_path, TWO)
-    texts = {lesson.prompt.speaker: "\n".join(unit.text for unit in lesson.prompt.units) for lesson in (first, second)}
-    assert "sold his nets" in texts["Ovidiu Crainic"]
-    assert "wants a boat" not in texts["Ovidiu Crainic"]
-    assert "sold his nets" not in texts["Bettina Schaub"]
-
-
 def test_a_line_that_recites_a_memory_is_not_learned(tmp_path: Path, tokenizer: HuggingFaceTokenizer) -> None:
     lines = [*TWO["lines"], ["Bettina Schaub", "I know that Bettina Schaub wants a boat."]]
     _, second = lessons(tmp_path, {**TWO, "lines": lines})
@@ -187,9 +179,7 @@ def test_every_epoch_has_each_lesson_once_and_scenes_stay_on_one_side(
     [
         ({**TWO, "people": TWO["people"][:1]}, "people"),
         ({**TWO, "lines": [*TWO["lines"], ["Nobody", "Hm."]]}, "'Nobody' says a line"),
-        ({**TWO, "lines": TWO["lines"][::2]}, "'Bettina Schaub' says nothing"),
         ({**TWO, "people": [TWO["people"][0]] * 2}, "two people have the same name"),
-        ({**TWO, "form": "opera"}, "opera"),
         ({**ALBUM, "picture": "a whale"}, "'a whale' is none of the album"),
         ([1], "a scene is a JSON object"),
         ({**TWO, "lines": TWO["lines"] * 200}, "takes 400 at most, not 600"),

@@ -3,50 +3,14 @@
 from collections.abc import Sequence
 
 import numpy as np
-import pytest
-from support.commands import Cli
 
-from tertulia.lab.pages.page import Figure
 from tertulia.lab.reports.papers import Efficient, Ordering, report_of
 from tertulia.lab.reports.verdicts import tally, verdicts
-from tertulia.metrics.curves import efficiency
 from tertulia.metrics.statistics import CaseFigure, Sample
-from tertulia.state.parameters import Parameters
 
 
 def sample(values: Sequence[float]) -> Sample:
     return {f"case {case}": CaseFigure(value, 2, {0: value, 1: value}) for case, value in enumerate(values)}
-
-
-@pytest.mark.parametrize("quick", [True, False])
-def test_each_way_is_compared_with_lambda_and_the_primary_outcome_is_said_before(quick: bool) -> None:
-    report = report_of("ways", quick)
-    assert [*report.curves] == ["λ", "temperature", "min-p", "DRY", "α"]
-    points = [name for name in report.settings if name.startswith(("verbalised", "string", "sequential"))]
-    primary = [
-        ordering.claim
-        for ordering in report.orderings
-        if isinstance(ordering.claim, Efficient)
-        and {ordering.claim.position, ordering.claim.metric} <= {*report.primary}
-    ]
-    assert len(primary) == 8, "one for each other way"
-    by_lambda = tuple(setting for _, setting in report.curves["λ"].points)
-    assert all(claim.better == by_lambda for claim in primary)
-    assert [claim.worse for claim in primary][4:] == [(name,) for name in points]
-    for curve in report.curves.values():
-        for _, setting in curve.points:
-            parameters = Parameters().with_settings(report.settings[setting])
-            assert parameters.temperature == parameters.opening_temperature
-    assert report.settings["T=1.2"].items() >= {"temperature": 1.2, "top_p": 0.9, "removal_factor": 0}.items()
-    assert report.settings["verbalised, rare"]["verbalized_below"] == 0.1
-
-
-def test_a_point_is_compared_with_a_curve_at_its_own_position() -> None:
-    curve = [(sample([0.0, 0.0, 0.0]), sample([0.2, 0.2, 0.2])), (sample([1.0, 1.0, 1.0]), sample([0.6, 0.6, 0.6]))]
-    point = [(sample([0.5, 0.25, 2.0]), sample([0.3, 0.3, 0.3]))]
-    found = efficiency(curve, point)
-    assert found.by_case == {"case 0": pytest.approx(0.1), "case 1": pytest.approx(0.0)}  # the third is out of reach
-    assert efficiency(point, curve).value == pytest.approx(-0.05)
 
 
 def invented(report_name: str, gain: float, seed: int = 1) -> dict[str, dict[str, Sample]]:
@@ -94,38 +58,3 @@ def test_a_case_that_the_curve_does_not_reach_is_left_out_and_where_none_is_reac
     }
     (found,) = verdicts([an_ordering(("a", "b"), ("far",))], figures)
     assert (found.outcome, found.note) == ("missing", "no case has all of these figures")
-
-
-def test_the_report_is_made_of_a_stand_in_and_draws_a_curve_for_each_way(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    figures: list[Figure] = []
-
-    def drawn(figure: Figure) -> str:
-        figures.append(figure)
-        return "<svg xmlns='http://www.w3.org/2000/svg'/>"
-
-    monkeypatch.setattr("tertulia.lab.pages.page_files.drawn", drawn)
-    result = cli(
-        "lab", "report", "ways", "tidewell:3", "--quick", "--rehearse", "--trials", "2", "--rounds", "2", "--json"
-    )
-    assert (result.json["finished"], result.json["missing"]) == (32, 0)
-    assert len(result.json["orderings"]) == 48
-    assert result.json["tally"]["reproduced"] == 0
-    (efficiency_plot,) = (figure for figure in figures if figure.name == "efficiency")
-    assert "Variety over quality" in efficiency_plot.title
-    (panel, *_) = efficiency_plot.panels
-    assert (panel.title, panel.x_title) == ("dist-3", "without sense")  # nothing is to the point of one case
-    names = [series.name for series in panel.series]
-    assert names == [
-        "λ",
-        "temperature",
-        "min-p",
-        "DRY",
-        "α",
-        "verbalised",
-        "verbalised, rare",
-        "string seed",
-        "sequential",
-    ]
-    assert not any(figure.name == "curves" for figure in figures), "the ways have no parameter in common"

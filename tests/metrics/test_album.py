@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import combinations
 from math import comb, sqrt
 
@@ -10,21 +9,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.letters import LetterEmbedder
 from support.on_use import on_use
 
 from tertulia.metrics.album import (
     FIGURES,
-    MEANINGS,
     AlbumExchange,
     Measured,
     difference,
     estimate,
     figures_of,
     names,
-    sample_sizes,
     vectors_of,
 )
-from tertulia.metrics.diversity import distinct_n, mean_pairwise_cosine
+from tertulia.metrics.diversity import mean_pairwise_cosine
 
 stats = on_use("scipy.stats")
 
@@ -52,22 +50,6 @@ def exchange(
     )
 
 
-class Directions:
-    """Embeds a text as the direction in which its number of words points."""
-
-    id = "directions"
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        self.texts += texts
-        return [[3.0 * (len(text.split()) % 2), 3.0 * (1 - len(text.split()) % 2)] for text in texts]
-
-    def embed_untruncated(self, texts: Sequence[str]) -> list[list[float]]:
-        return self.embed(texts)
-
-
 CHAT = [
     exchange(1, "Ada", "Bo", answer="It is a pot, Ada."),
     exchange(2, "Cy", "Di", picture="tub", question="Di, what is it?", answer="A pot."),
@@ -80,26 +62,6 @@ def value(found: dict[str, dict[str, Measured]], call: str, name: str) -> float 
     return found[call][name].value
 
 
-def test_lengths_are_words_and_count_for_who_wrote_them() -> None:
-    found = figures_of(CHAT)
-    assert value(found, "plan", "len") == 4
-    assert value(found, "question", "len") == pytest.approx((5 + 4 + 5 + 5) / 4)
-    assert value(found, "answer", "len") == pytest.approx((5 + 2 + 5 + 2) / 4)
-    # without Bo, who answered in the first and the last exchange
-    assert found["answer"]["len"].without["Bo"] == pytest.approx((2 + 5) / 2)
-    assert set(found["answer"]["len"].without) == {"Bo", "Di", "Cy"}
-
-
-def test_distinct_n_is_that_of_dialogues() -> None:
-    found = figures_of(CHAT)
-    for call in FIGURES:
-        for n in (1, 2, 3):
-            texts = [[(item.speaker(call), item.text(call))] for item in CHAT]
-            assert value(found, call, f"dist{n}") == pytest.approx(distinct_n(texts, n))
-    without_bo = [[("", item.answer)] for item in CHAT if item.answerer != "Bo"]
-    assert found["answer"]["dist1"].without["Bo"] == pytest.approx(distinct_n(without_bo, 1))
-
-
 def test_distinct_n_at_equal_length_is_the_mean_over_all_samples_of_so_many_words() -> None:
     answered = exchange(1, answer="a pot a pot a tub")
     drawn = [len(set(sample)) / 4 for sample in combinations(["a", "pot", "a", "pot", "a", "tub"], 4)]
@@ -110,27 +72,11 @@ def test_distinct_n_at_equal_length_is_the_mean_over_all_samples_of_so_many_word
     assert value(figures_of([answered], sizes={("answer", 1): 6}), "answer", "dist1_equal") == pytest.approx(3 / 6)
 
 
-def test_longer_texts_are_no_less_varied_at_equal_length() -> None:
-    words = [f"w{number}" for number in range(40)]
-    short = [exchange(at, "Z", f"A{at}", answer=" ".join(words[5 * at : 5 * at + 5])) for at in range(8)]
-    long = [exchange(at, "Z", f"A{at}", answer=" ".join(words)) for at in range(8)]
-    sizes = sample_sizes(short, long)
-    low, high = (figures_of(chat, sizes=sizes)["answer"] for chat in (short, long))
-    assert (low["dist1"].value, high["dist1"].value) == (1.0, 40 / 320)
-    assert high["dist1_equal"].value == pytest.approx(0.69, abs=0.02)  # not 0.125
-
-
-def test_the_common_size_is_there_even_without_the_most_talkative() -> None:
-    chat = [exchange(1, "Ada", "Bo", answer="one two three"), exchange(2, "Bo", "Ada", answer="one two")]
-    assert sample_sizes(chat)[("answer", 1)] == 2
-    assert sample_sizes(chat)[("answer", 2)] == 1
-    assert sample_sizes(chat, [])[("answer", 1)] == 0
-
-
 def test_similarity_is_the_mean_cosine_over_all_pairs_and_each_text_is_embedded_once() -> None:
-    embedder = Directions()
+    embedder = LetterEmbedder()
     vectors = vectors_of(CHAT, embedder)
-    assert len(embedder.texts) == len(set(embedder.texts))
+    texts = [text for batch in embedder.batches for text in batch]
+    assert len(texts) == len(set(texts))
     found = figures_of(CHAT, vectors)
     for call in FIGURES:
         of_call = [[*vectors[item.text(call)]] for item in CHAT]
@@ -203,15 +149,6 @@ def test_an_interval_of_a_mean_is_that_of_student_over_agents() -> None:
     assert found.n == 4
 
 
-def test_texts_of_one_agent_are_no_independent_observations() -> None:
-    chat = [exchange(at, answerer="B1" if at < 10 else "B2", answer="so" if at < 10 else "so so") for at in range(20)]
-    found = estimate("len", figures_of(chat)["answer"]["len"])
-    assert found.ci_high is not None
-    assert found.ci_high - 1.5 > 1  # two agents say little, whatever their texts
-    alone = estimate("len", figures_of(chat[:10])["answer"]["len"])
-    assert (alone.value, alone.ci_low, alone.ci_high) == (1.0, None, None)
-
-
 def test_a_difference_is_paired_where_the_same_agents_took_part() -> None:
     low = Measured(2.0, 3, {"Ada": 1.0, "Bo": 2.0, "Cy": 3.0})
     high = Measured(5.0, 3, {"Ada": 4.0, "Bo": 5.0, "Cy": 6.3})
@@ -226,29 +163,10 @@ def test_a_difference_is_paired_where_the_same_agents_took_part() -> None:
     assert difference(low, Measured(None, 0)).value is None
 
 
-def test_what_is_the_same_without_anybody_has_no_interval() -> None:
-    # 0 of 4 questions name the partner: an interval of [0, 0] would say that nobody ever does
-    found = estimate("names_partner", figures_of(CHAT[:1] + CHAT[2:])["question"]["names_partner"])
-    assert (found.value, found.ci_low, found.ci_high) == (0.0, None, None)
-    same = difference(Measured(2.0, 2, {"Ada": 1.0, "Bo": 3.0}), Measured(3.0, 2, {"Ada": 2.0, "Bo": 4.0}))
-    assert (same.value, same.ci_low) == (1.0, None)
-
-
-def test_shares_stay_shares() -> None:
-    chat = [exchange(at, f"A{at}", question="Bo?" if at else "What?") for at in range(4)]
-    found = estimate("names_partner", figures_of(chat)["question"]["names_partner"])
-    assert found.value == 3 / 4
-    assert found.ci_high == 1.0
-
-
-def test_every_figure_has_a_meaning() -> None:
-    assert {name for of_call in FIGURES.values() for name in of_call} == set(MEANINGS)
-
-
 @given(st.lists(st.tuples(st.sampled_from("ABC"), st.text("ab ", max_size=12)), min_size=1, max_size=8))
 def test_every_figure_without_an_agent_is_that_of_what_the_others_wrote(spoken: list[tuple[str, str]]) -> None:
     chat = [exchange(at, f"asker {at}", agent, answer=text) for at, (agent, text) in enumerate(spoken)]
-    vectors = vectors_of(chat, Directions())
+    vectors = vectors_of(chat, LetterEmbedder())
     found = figures_of(chat, vectors)["answer"]
     for agent in {agent for agent, _ in spoken}:
         left = figures_of([item for item in chat if item.answerer != agent], vectors)["answer"]

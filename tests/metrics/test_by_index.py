@@ -11,7 +11,6 @@ from support.letters import LetterEmbedder
 from tertulia.metrics.by_index import by_index, mean_by_index
 from tertulia.metrics.diversity import Dialogue, distinct_n, words_per_utterance
 from tertulia.metrics.exclusiveness import (
-    exclusive_share,
     exclusiveness,
     exclusiveness_of_cases,
     mean_exclusiveness,
@@ -61,14 +60,6 @@ def test_exclusive_is_what_the_others_never_say() -> None:
     assert found.exclusive1 == pytest.approx(2 / 6)  # on, sea; not a, boat, the, no
     assert found.exclusive2 == pytest.approx(3 / 4)
     assert (found.exclusive3, found.n_a, found.n_b, found.cases) == (1.0, 2, 2, 1)
-
-
-@given(a=cases, b=cases, n=st.integers(1, 3))
-def test_nothing_is_exclusive_against_itself(a: list[Dialogue], b: list[Dialogue], n: int) -> None:
-    assert exclusive_share(b, b, n) in (0.0, None)
-    share = exclusive_share(a, b, n)
-    assert share is None or 0 <= share <= 1
-    assert share is None or exclusive_share([*a, *b], b, n) == 0
 
 
 vectors = st.lists(st.lists(st.floats(0.1, 9), min_size=2, max_size=2), max_size=4)

@@ -16,7 +16,6 @@ from tertulia.metrics.faithfulness import (
     learn_heads,
     surrogate,
     surrogate_lds,
-    top_units,
 )
 
 stats = on_use("scipy.stats")
@@ -53,11 +52,6 @@ def test_scores_that_say_nothing_have_0_and_values_that_say_nothing_none() -> No
     assert lds(Ablations(ablations.kept, np.ones(MANY)), [1.0] * UNITS) is None
     counts = ablations.kept.sum(1)
     assert lds(ablations, [0.1] * UNITS) == pytest.approx(stats.spearmanr(counts, ablations.values).statistic)
-
-
-def test_the_highest_units_are_taken_in_order_of_the_prompt_where_equal() -> None:
-    assert top_units([1.0, 5.0, 5.0, 0.0, 7.0], 2) == (1, 4)
-    assert top_units([1.0, 1.0, 1.0], 2) == (0, 1)
 
 
 def test_the_surrogate_finds_the_effects_and_is_tested_on_what_it_has_not_seen() -> None:

@@ -48,17 +48,6 @@ async def test_a_dialogue_that_is_read_at_once_has_the_figures_of_its_lines() ->
     assert found[2] == pytest.approx(expected, rel=1e-4)
 
 
-async def test_a_text_is_read_in_parts_with_the_same_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = tiny_language_model()
-    tokens = model.tokenizer.encode("The boat is late again, and then it was not.")
-    prompt = RenderedPrompt(tuple(model.tokenizer.encode("\n")), {}, {})
-    whole = await model.token_log_likelihoods(prompt, tokens)
-    monkeypatch.setattr("tertulia.models.local.causal._READ_AT_ONCE", 3)
-    assert await model.token_log_likelihoods(prompt, tokens) == pytest.approx(whole, rel=1e-4)
-    reply = Reply(text="", tokens=tuple(tokens), text_tokens=(0, len(tokens)), fields={})
-    assert sum(whole) / len(whole) == pytest.approx(await model.log_likelihood(prompt, reply), rel=1e-4)
-
-
 @pytest.mark.parametrize("window", [40, 64, 200])
 async def test_a_dialogue_longer_than_the_window_is_read_in_parts(window: int) -> None:
     long = [("Ana" if at % 2 else "Bo", f"The boat {at} is late.") for at in range(12)]

@@ -3,11 +3,8 @@
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tertulia.metrics.participation import OnOff, Participation, Person, evenness, participation
-from tertulia.metrics.published import TEAM_BUILDING
 from tertulia.state.cognition import Bid, InformationNeed, MechanismChoice, WillingnessParts
 from tertulia.state.records import Turn
 
@@ -113,12 +110,6 @@ def test_a_dialogue_has_no_cognition() -> None:
     assert run.evenness == pytest.approx(1.0)
 
 
-def test_nothing_was_said_yet() -> None:
-    run = participation([Person(agent="Ana"), Person(agent="Bo")], [], RATE_WPM, SILENCE_S, ("memory",), {}, {})
-    assert (run.turns, run.sim_minutes, run.evenness) == (0, None, None)
-    assert run.agents[0].mechanisms == {"memory": OnOff(on=0, off=0)}
-
-
 def test_who_never_came_does_not_make_the_floor_uneven() -> None:
     people = [Person(agent=name) for name in ("Ana", "Bo", "Cy")]
     turns = [turn(1, "Ana", "one"), turn(2, "Bo", "one")]
@@ -131,47 +122,3 @@ def test_who_never_came_does_not_make_the_floor_uneven() -> None:
 @pytest.mark.parametrize(("counts", "expected"), [([], None), ([3], None), ([0, 0], None), ([4, 0], 0), ([5, 5, 5], 1)])
 def test_evenness_at_its_ends(counts: list[int], expected: float | None) -> None:
     assert evenness(counts) == (None if expected is None else pytest.approx(expected))
-
-
-@given(st.lists(st.integers(0, 1000), min_size=2, max_size=12).filter(any))
-def test_evenness_is_a_share_and_knows_no_order(counts: list[int]) -> None:
-    measured = evenness(counts)
-    assert measured is not None
-    assert -1e-12 <= measured <= 1 + 1e-12
-    assert measured == pytest.approx(evenness(sorted(counts)))
-    if 0 < counts[0] < sum(counts):  # one more who says nothing makes it less even
-        assert evenness([*counts, 0]) < measured  # type: ignore[operator]
-
-
-@given(
-    st.lists(st.sampled_from(["Ana", "Bo", None]), max_size=20),
-    st.sets(st.tuples(st.integers(1, 25), st.sampled_from(["Ana", "Bo"]))),
-    st.sets(st.tuples(st.integers(1, 25), st.sampled_from(["Ana", "Bo"]))),
-)
-def test_what_adds_up(speakers: list[str | None], present: set[tuple[int, str]], willing: set[tuple[int, str]]) -> None:
-    turns = [turn(r, who, "one two" if who else "") for r, who in enumerate(speakers, 1)]
-    bids = {key: bid(key in willing) for key in present}
-    needs = {key: need(memory=key in willing) for key in present}
-    run = participation([Person(agent="Ana"), Person(agent="Bo")], turns, RATE_WPM, SILENCE_S, ("memory",), bids, needs)
-    assert run.turns == sum(agent.spoken for agent in run.agents) + run.silences
-    for agent in run.agents:
-        assert agent.decisions == len({r for r, who in present if who == agent.agent and r <= len(turns)})
-        assert agent.decisions == (agent.wanting_to_speak or 0) + (agent.silent or 0)
-        assert agent.mechanisms is not None
-        assert (agent.mechanisms["memory"].on, agent.mechanisms["memory"].off) == (agent.wanting_to_speak, agent.silent)
-        assert (agent.wanting_after_silence or 0) <= (agent.wanting_to_speak or 0)
-        assert agent.speaking_after_silence <= agent.spoken
-    if run.turns > run.silences:
-        assert sum(agent.share_of_utterances or 0 for agent in run.agents) == pytest.approx(1)
-        assert sum(agent.share_of_speaking_time or 0 for agent in run.agents) == pytest.approx(1)
-
-
-def test_the_published_table_holds_together() -> None:
-    for agent in TEAM_BUILDING.agents:
-        assert agent.decisions == (agent.wanting_to_speak or 0) + (agent.silent or 0) == 119
-        assert all(choice.on + choice.off == 119 for choice in (agent.mechanisms or {}).values())
-        assert agent.spoken <= (agent.wanting_to_speak or 0)
-        assert agent.speaking_after_silence <= (agent.wanting_after_silence or 0)
-        assert len(agent.traits or ()) == 5
-    assert sum(agent.spoken for agent in TEAM_BUILDING.agents) == 80
-    assert sum(agent.share_of_utterances or 0 for agent in TEAM_BUILDING.agents) == pytest.approx(1)

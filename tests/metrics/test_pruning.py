@@ -1,7 +1,6 @@
 """What was removed, how inconsistent it is, and where attention went, on a prompt whose figures are known."""
 
-import pytest
-from support.stored import a_candidate, a_prompt, a_turn_record
+from support.stored import a_candidate, a_turn_record
 
 from tertulia.metrics.post_removal import mean_post_removal, post_removal
 from tertulia.metrics.pruning import inconsistency_of, mean_inconsistency, mean_removal, removal_of
@@ -69,11 +68,3 @@ def test_attention_is_compared_between_full_and_pruned_prompt() -> None:
     mean = mean_post_removal([found, emptied])
     assert (mean.prompts, mean.kept, mean.top1) == (2, 1 / 4, 3 / 4)
     assert mean_post_removal([]).kept is None
-
-
-def test_shares_of_a_long_prompt_are_shares() -> None:
-    prompt = a_prompt()
-    scores = {unit.id: 1.0 for unit in prompt.units}
-    found = removal_of(a_turn_record(removed=("memory.m3", "memory.m1"), scores=scores), prompt)
-    assert found is not None
-    assert found.items == found.words == found.attention == pytest.approx(2 / 45)

@@ -14,7 +14,7 @@ from support.letters import LetterEmbedder
 from support.on_use import on_use
 
 from tertulia.metrics.diversity import distinct_n, words
-from tertulia.metrics.repetition import ends_in_repetition, repeated_endings, repeated_lines, repeated_share
+from tertulia.metrics.repetition import ends_in_repetition, repeated_endings, repeated_lines
 from tertulia.metrics.variety import distinct_of_sample, mean_variety, variety_of_cases, vendi_score
 
 scipy = on_use("scipy")
@@ -42,12 +42,6 @@ def test_dist_of_all_n_grams_is_dist_n_and_shorter_samples_are_more_varied(texts
     assert all(later <= earlier + 1e-9 for earlier, later in pairwise(figures))
 
 
-def test_there_is_no_sample_larger_than_the_text() -> None:
-    assert distinct_of_sample(spoken(["a", "b"]), 1, 3) is None
-    assert distinct_of_sample(spoken(["a", "b"]), 1, 0) is None
-    assert distinct_of_sample([], 1, 1) is None
-
-
 vectors = st.integers(2, 6).flatmap(
     lambda size: st.lists(
         st.lists(st.floats(-3, 3).filter(lambda x: abs(x) > 0.01), min_size=3, max_size=3), min_size=size, max_size=size
@@ -64,16 +58,6 @@ def test_vendi_is_the_entropy_of_the_kernels_eigenvalues(vectors: list[list[floa
     assert found == pytest.approx(expected, abs=1e-6)
     assert found == pytest.approx(vendi_score(vectors[::-1]), abs=1e-9)
     assert 1 - 1e-9 <= (found or 0) <= len(vectors) + 1e-9
-
-
-def test_vendi_counts_what_is_different() -> None:
-    assert vendi_score(np.eye(4).tolist()) == pytest.approx(4)
-    assert vendi_score([[1.0, 2.0]] * 5) == pytest.approx(1)
-    assert vendi_score([[1.0, 0.0]] * 3 + [[0.0, 1.0]] * 3) == pytest.approx(2)
-    assert vendi_score([[1.0]]) is None
-    assert (
-        vendi_score(np.random.default_rng(0).normal(size=(40, 3)).tolist()) is not None
-    )  # more dialogues than numbers
 
 
 def test_the_figures_of_cases() -> None:
@@ -116,9 +100,3 @@ def test_a_last_utterance_repeats_whatever_its_case_and_punctuation() -> None:
     assert repeated_lines([("Ana", "What?"), ("Bo", "What"), ("Ana", "what?"), ("Bo", "No.")]) == 0.5
     assert (repeated_lines([("Ana", "Alone.")]), repeated_lines([])) == (None, None)
     assert repeated_endings([[("Ana", "a"), ("Bo", "a")], [("Ana", "a"), ("Bo", "b")], [("Ana", "a")]]) == 0.5
-
-
-def test_repeated_is_what_an_earlier_line_has() -> None:
-    lines = ["I am going to the pier.", "I am going to the shop.", "So it is."]
-    assert repeated_share([("Ana", line) for line in lines]) == pytest.approx(2 / 6)
-    assert repeated_share([("Ana", "Hm.")]) is None

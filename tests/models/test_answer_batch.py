@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 from support.on_use import on_use
-from support.tiny import EACH_FAMILY, tiny_language_model
+from support.tiny import EACH_FAMILY, rendered_texts, tiny_language_model
 
-from tertulia.prompts.render import render
 from tertulia.state.errors import ContextWindowError
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
 from tertulia.state.questions import (
@@ -26,7 +25,7 @@ from tertulia.state.questions import (
     TokenFigures,
     TokenReading,
 )
-from tertulia.state.records import Prompt, Reply, Unit
+from tertulia.state.records import Reply
 
 causal = on_use("tertulia.models.local.causal")
 decoding_state = on_use("tertulia.models.local.decoding_state")
@@ -38,8 +37,7 @@ RATING = (ReplyField("comment", "text", max_tokens=8), ReplyField("rating", "int
 
 
 def _prompt(model: causal.CausalLanguageModel, *texts: str) -> RenderedPrompt:
-    units = tuple(Unit(id=f"u{i}", block="memory", kind="item", text=text) for i, text in enumerate(texts))
-    return render(Prompt(units=units, speaker="Ana", layout="single_message"), model.tokenizer, '{"Ana": "')
+    return rendered_texts(model, *texts, reply_prefix='{"Ana": "')
 
 
 def _request(
@@ -118,13 +116,6 @@ async def test_every_question_gets_the_answer_that_it_gets_alone(family: str) ->
     batch = await model.answer_batch(_questions(model))
     for found, expected in zip(batch, alone, strict=True):
         _require_alike(found, expected)
-
-
-async def test_a_batch_of_one_has_the_digits_of_the_single_call() -> None:
-    model = tiny_language_model()
-    for alone, batched in zip(_questions(model), _questions(model), strict=True):
-        assert await model.answer_batch([batched]) == [await _alone(model, alone)]
-    assert await model.answer_batch([]) == []
 
 
 async def test_a_batch_has_the_same_digits_whatever_is_in_memory() -> None:

@@ -101,13 +101,6 @@ async def test_what_is_not_compressed_is_read(encoding: str | None) -> None:
     assert reply.fields["Ana"] == "Yes."
 
 
-async def test_a_body_of_the_limit_is_read() -> None:
-    body = b" " * (MOST_BYTES - len(PLAIN)) + PLAIN
-    with answering(lambda path: [head(Content_Type="application/json"), body]) as hostile:
-        (reply,) = await a_model(hostile).generate(a_request(fields=SPEECH))
-    assert reply.fields["Ana"] == "Yes."
-
-
 async def test_headers_without_end_are_an_answer_that_breaks_off() -> None:
     def endless(path: str) -> Iterator[bytes]:
         yield b"HTTP/1.1 200 OK\r\n"

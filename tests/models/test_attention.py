@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.on_use import on_use
-from support.tiny import EACH_FAMILY, VOCABULARY, tiny_language_model, tiny_model
+from support.tiny import EACH_FAMILY, drawn_tokens, relative_error, tiny_language_model, tiny_model
 
 from tertulia.state.errors import AttentionUnavailableError
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
@@ -23,45 +23,19 @@ torch = on_use("torch")
 transformers = on_use("transformers")
 
 
-def _tokens(count: int, seed: int) -> list[int]:
-    return torch.randint(3, VOCABULARY, (count,), generator=torch.Generator().manual_seed(seed)).tolist()
-
-
-def _relative(found: torch.Tensor, expected: torch.Tensor) -> float:
-    return ((found - expected).abs() / expected.abs().clamp_min(1e-4)).max().item()
-
-
 @pytest.mark.parametrize("family", EACH_FAMILY)
 def test_attention_equals_the_definition(family: str) -> None:
     model = tiny_model(family)
     attention_scores.require_exact_attention(model)
-    prompt = _tokens(60, 1)
-    responses = [_tokens(n, n) for n in (1, 2, 17)]
+    prompt = drawn_tokens(60, 1)
+    responses = [drawn_tokens(n, n) for n in (1, 2, 17)]
     prefix = decoding_state.prefill(model, prompt)
     for response, attention in zip(
         responses, attention_scores.attention_to_prompt(model, prefix, responses), strict=True
     ):
         expected = attention_scores.attention_by_definition(model, prompt, response)
         assert attention.shape == expected.shape == (len(response), len(prompt))
-        assert _relative(attention, expected) < 1e-4
-
-
-@pytest.mark.parametrize("family", EACH_FAMILY)
-def test_rows_that_advance_unevenly_equal_the_definition(family: str) -> None:
-    model = tiny_model(family)
-    model.set_attn_implementation(attention_interface.IMPLEMENTATION)
-    prompt = _tokens(40, 1)
-    responses = [_tokens(9, 5), _tokens(9, 6)]
-    state = decoding_state.DecodingState(model, decoding_state.prefill(model, prompt), 2, 9, capture=True)
-    # Rows advance by different numbers of tokens, one goes back and on again.
-    state.forward([[prompt[-1], *responses[0][:4]], [prompt[-1]]])
-    state.forward([[7, 7], responses[1][:1]])
-    state.truncate(0, 2)
-    state.forward([responses[0][4:5], responses[1][1:4]])
-    state.forward([responses[0][5:8], responses[1][4:8]])
-    assert state.captured_attention is not None
-    for attention, response in zip(state.captured_attention, responses, strict=True):
-        assert _relative(attention, attention_scores.attention_by_definition(model, prompt, response)) < 1e-4
+        assert relative_error(attention, expected) < 1e-4
 
 
 @pytest.mark.parametrize("family", EACH_FAMILY)
@@ -74,14 +48,14 @@ def test_attention_of_prefixes_that_share_a_tensor_equals_the_definition(
     monkeypatch.setattr("tertulia.models.local.attention.MAX_WEIGHTS", weights)
     model = tiny_model(family)
     model.set_attn_implementation(attention_interface.IMPLEMENTATION)
-    prompts = [_tokens(n, n) for n in (30, 40, 9, 35, 34, 33, 32, 31)]
+    prompts = [drawn_tokens(n, n) for n in (30, 40, 9, 35, 34, 33, 32, 31)]
     state = decoding_state.DecodingState(
         model, [decoding_state.prefill(model, prompt) for prompt in prompts], 2, 12, capture=True, stacks=True
     )
     assert [type(group).__name__ for group in state.groups] == ["Stack", "Group"]
     rows = range(len(state.lengths))
     prompt_of = [prompts[row // 2] for row in rows]
-    responses = [_tokens(3 + row % 5 if row in (0, 3, 15) else 2 + row % 2, 50 + row) for row in rows]
+    responses = [drawn_tokens(3 + row % 5 if row in (0, 3, 15) else 2 + row % 2, 50 + row) for row in rows]
     unread = [[prompt_of[row][-1], *responses[row][:-1]] for row in rows]
     plain = [model(torch.tensor([[*prompt_of[row], *responses[row][:-1]]])).logits[0] for row in rows]
     state.next_logits([[unread[row][0], 7] if row % 3 == 0 else [] for row in rows])
@@ -99,7 +73,7 @@ def test_attention_of_prefixes_that_share_a_tensor_equals_the_definition(
     for row in rows:
         expected = attention_scores.attention_by_definition(model, prompt_of[row], responses[row])
         model.set_attn_implementation(attention_interface.IMPLEMENTATION)
-        assert _relative(state.attention_of_row(row, len(responses[row])), expected) < 1e-4
+        assert relative_error(state.attention_of_row(row, len(responses[row])), expected) < 1e-4
 
 
 @pytest.mark.parametrize("family", EACH_FAMILY)
@@ -107,10 +81,10 @@ def test_attention_of_prefixes_that_share_a_tensor_equals_the_definition(
 def test_attention_to_several_prefixes_equals_the_definition(family: str, packed: bool) -> None:
     model = tiny_model(family)
     model.set_attn_implementation(attention_interface.IMPLEMENTATION)
-    prompts = [_tokens(n, n) for n in (40, 9, 1, 23)]
+    prompts = [drawn_tokens(n, n) for n in (40, 9, 1, 23)]
     prefixes = [decoding_state.prefill(model, prompt) for prompt in prompts]
     of_row = [0, 1, 1, 2, 3]  # rows of one prompt among those of others
-    responses = [_tokens(9, 50 + row) for row in range(5)]
+    responses = [drawn_tokens(9, 50 + row) for row in range(5)]
     state = decoding_state.DecodingState(model, [prefixes[i] for i in of_row], 1, 10, capture=True)
     read = state.next_logits if packed else state.forward
     # Rows advance by different numbers of tokens, one goes back and on again.
@@ -123,7 +97,7 @@ def test_attention_to_several_prefixes_equals_the_definition(family: str, packed
     for row, (i, response) in enumerate(zip(of_row, responses, strict=True)):
         attention = state.attention_of_row(row, 9)
         assert attention.shape == (9, len(prompts[i]))
-        assert _relative(attention, attention_scores.attention_by_definition(model, prompts[i], response)) < 1e-4
+        assert relative_error(attention, attention_scores.attention_by_definition(model, prompts[i], response)) < 1e-4
 
 
 @pytest.mark.parametrize("family", EACH_FAMILY)
@@ -132,7 +106,7 @@ def test_more_rows_than_share_a_tensor_equal_the_definition(family: str, monkeyp
     monkeypatch.setattr("tertulia.models.local.row_groups.GROWTH", 1)
     model = tiny_model(family)
     model.set_attn_implementation(attention_interface.IMPLEMENTATION)
-    prompt, responses = _tokens(40, 1), [_tokens(9, 60 + row) for row in range(5)]
+    prompt, responses = drawn_tokens(40, 1), [drawn_tokens(9, 60 + row) for row in range(5)]
     state = decoding_state.DecodingState(model, decoding_state.prefill(model, prompt), 5, 9, capture=True)
     state.next_logits([[prompt[-1], *response[:row]] for row, response in enumerate(responses)])
     for place in range(8):
@@ -141,48 +115,7 @@ def test_more_rows_than_share_a_tensor_equal_the_definition(family: str, monkeyp
         )
     for row, response in enumerate(responses):
         found = state.attention_of_row(row, 9)
-        assert _relative(found, attention_scores.attention_by_definition(model, prompt, response)) < 1e-4
-
-
-def test_only_the_logits_that_are_drawn_from_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, computed = tiny_model("llama, grouped heads"), []
-    model.set_attn_implementation(attention_interface.IMPLEMENTATION)
-    model.get_output_embeddings().register_forward_hook(lambda *call: computed.append(call[2].shape[1]))
-    state = decoding_state.DecodingState(
-        model, [decoding_state.prefill(model, _tokens(n, n)) for n in (30, 12)], 2, 9, capture=False
-    )
-    state.next_logits([_tokens(n, n) for n in (5, 1, 3, 7)])
-    state.next_logits([[7], [], [], [8, 9]])
-    assert computed == [4, 2], "of each row that reads"
-
-
-def test_a_row_without_new_tokens_stays_as_it_is() -> None:
-    model = tiny_model("qwen2, sliding windows")
-    model.set_attn_implementation(attention_interface.IMPLEMENTATION)
-    prompts = [_tokens(30, 1), _tokens(12, 2)]
-    responses = [_tokens(6, 3), _tokens(3, 4)]
-    for of_row in ([0, 1], [0, 0]):
-        prefixes = [decoding_state.prefill(model, prompt) for prompt in prompts]
-        state = decoding_state.DecodingState(model, [prefixes[i] for i in of_row], 1, 6, capture=True)
-        state.next_logits([[prompts[i][-1], *response[:2]] for i, response in zip(of_row, responses, strict=True)])
-        for token in responses[0][2:5]:
-            state.next_logits([[token], []])
-        assert state.lengths == [6, 3]
-        for row, (i, response) in enumerate(zip(of_row, responses, strict=True)):
-            expected = attention_scores.attention_by_definition(model, prompts[i], response)
-            assert _relative(state.attention_of_row(row, len(response)), expected) < 1e-4
-
-
-def test_logits_of_rows_of_several_prefixes_equal_those_of_the_plain_model() -> None:
-    model = tiny_model("gemma2, capped and sliding")
-    prompts, replies = [_tokens(30, 2), _tokens(11, 3)], [_tokens(6, 4), _tokens(2, 5)]
-    with torch.inference_mode():
-        expected = [model(torch.tensor([[*p, *r]])).logits[0, -1] for p, r in zip(prompts, replies, strict=True)]
-    model.set_attn_implementation(attention_interface.IMPLEMENTATION)
-    prefixes = [decoding_state.prefill(model, prompt) for prompt in prompts]
-    tokens = [[prompt[-1], *reply] for prompt, reply in zip(prompts, replies, strict=True)]
-    found = decoding_state.DecodingState(model, prefixes, 1, 8, capture=False).next_logits(tokens)
-    torch.testing.assert_close(torch.stack(found), torch.stack(expected), rtol=1e-4, atol=1e-4)
+        assert relative_error(found, attention_scores.attention_by_definition(model, prompt, response)) < 1e-4
 
 
 @pytest.mark.parametrize("family", EACH_FAMILY)
@@ -193,35 +126,24 @@ def test_a_prompt_read_in_chunks_has_the_attention_of_the_definition(
     monkeypatch.setattr("tertulia.models.local.decoding_state.CHUNK", 16)
     model = tiny_model(family)
     model.set_attn_implementation(attention_interface.IMPLEMENTATION)
-    prompt, response, kept = _tokens(60, 1), _tokens(7, 2), kept_chunks.KeptChunks(1 << 30)
-    decoding_state.prefill(model, [*prompt[:41], *_tokens(9, 3)], shared, kept)  # others begin alike
+    prompt, response, kept = drawn_tokens(60, 1), drawn_tokens(7, 2), kept_chunks.KeptChunks(1 << 30)
+    decoding_state.prefill(model, [*prompt[:41], *drawn_tokens(9, 3)], shared, kept)  # others begin alike
     copies = {key: kept.get(key).keys[0].clone() for key in kept}
     assert copies
     for chunks in (None, kept):
         prefix = decoding_state.prefill(model, prompt, shared, chunks)
         assert prefix.length == 59
         found = attention_scores.attention_to_prompt(model, prefix, [response])[0]
-        assert _relative(found, attention_scores.attention_by_definition(model, prompt, response)) < 1e-4
+        assert relative_error(found, attention_scores.attention_by_definition(model, prompt, response)) < 1e-4
     assert all(torch.equal(copy, kept.get(key).keys[0]) for key, copy in copies.items()), (
         "others will read on from them"
     )
 
 
-def test_logits_of_ragged_rows_equal_those_of_the_plain_model() -> None:
-    model = tiny_model("llama, grouped heads")
-    prompt, reply = _tokens(30, 2), _tokens(6, 3)
-    with torch.inference_mode():
-        expected = model(torch.tensor([[*prompt, *reply]])).logits[0, len(prompt) - 1 :]
-    model.set_attn_implementation(attention_interface.IMPLEMENTATION)
-    state = decoding_state.DecodingState(model, decoding_state.prefill(model, prompt), 2, 8, capture=False)
-    logits = state.forward([[prompt[-1], *reply], [prompt[-1]]])
-    torch.testing.assert_close(logits[0], expected, rtol=1e-4, atol=1e-4)
-
-
 def test_a_long_reply_is_read_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     model = tiny_model("gemma2, capped and sliding")
     attention_scores.require_exact_attention(model)
-    prompt, response = _tokens(50, 1), _tokens(23, 2)
+    prompt, response = drawn_tokens(50, 1), drawn_tokens(23, 2)
     whole = attention_scores.attention_to_prompt(model, decoding_state.prefill(model, prompt), [response])[0]
     monkeypatch.setattr("tertulia.models.local.attention.MAX_WEIGHTS", 1000)
     in_blocks = attention_scores.attention_to_prompt(model, decoding_state.prefill(model, prompt), [response])[0]
@@ -232,13 +154,6 @@ def test_a_long_reply_is_read_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None
     state = decoding_state.DecodingState(model, prefixes, 1, len(response), capture=True)
     state.next_logits([[prompt[-1], *response[:-1]], [prompt[19], *response[:4]]])
     torch.testing.assert_close(state.attention_of_row(0, len(response)), whole)
-
-
-def test_a_prompt_of_one_token_can_be_scored() -> None:
-    model = tiny_model("llama, grouped heads")
-    attention_scores.require_exact_attention(model)
-    attention = attention_scores.attention_to_prompt(model, decoding_state.prefill(model, [5]), [[6, 7]])[0]
-    assert _relative(attention, attention_scores.attention_by_definition(model, [5], [6, 7])) < 1e-4
 
 
 @pytest.mark.parametrize(
@@ -275,7 +190,7 @@ SPANS = {"a": (2, 9), "b": (9, 10), "c": (28, 30), "empty": (12, 12)}
 
 
 def a_prompt(seed: int = 1) -> RenderedPrompt:
-    return RenderedPrompt(tuple(_tokens(30, seed)), SPANS, dict.fromkeys(SPANS, "block"))
+    return RenderedPrompt(tuple(drawn_tokens(30, seed)), SPANS, dict.fromkeys(SPANS, "block"))
 
 
 def scores_written_out(
@@ -308,7 +223,7 @@ def scores_written_out(
 @pytest.mark.parametrize("reducer", REDUCERS)
 async def test_scores_of_units_equal_their_formula_written_out(family: str, reducer: Any) -> None:
     model = tiny_language_model(family)
-    responses = [_tokens(5, 2), _tokens(8, 3)]
+    responses = [drawn_tokens(5, 2), drawn_tokens(8, 3)]
     found = await model.score(a_prompt(), responses, ScoringOptions(reducer=reducer))
     for response, scores in zip(responses, found, strict=True):
         assert scores == pytest.approx(scores_written_out(model, response, reducer), rel=1e-4, abs=1e-6)
@@ -326,25 +241,6 @@ async def test_scores_of_replies_as_they_are_drawn_equal_the_formula(reducer: An
     assert found == pytest.approx(mean, rel=1e-4, abs=1e-6)
 
 
-@pytest.mark.parametrize("reducer", REDUCERS)
-async def test_what_is_kept_of_a_prompt_does_not_show_in_its_scores(
-    reducer: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tertulia.models.local.decoding_state.CHUNK", 16)
-    model, options = tiny_language_model(), ScoringOptions(reducer)
-    cold = await model.score(a_prompt(), [_tokens(5, 2)], options)
-    assert await model.score(a_prompt(), [_tokens(5, 2)], options) == cold, "the whole prompt was kept"
-    for seed in (2, 3):
-        await model.score(a_prompt(seed), [_tokens(5, 2)], options)
-    assert await model.score(a_prompt(), [_tokens(5, 2)], options) == cold, "its chunks were kept"
-
-
-@pytest.mark.parametrize("reducer", REDUCERS)
-async def test_units_without_tokens_score_0(reducer: Any) -> None:
-    prompt = RenderedPrompt(tuple(_tokens(5, 1)), {"empty": (3, 3)}, {"empty": "block"})
-    assert await tiny_language_model().score(prompt, [_tokens(5, 2)], ScoringOptions(reducer)) == [{"empty": 0}]
-
-
 def test_a_token_that_takes_the_attention_of_every_response_counts_no_more() -> None:
     prompt = RenderedPrompt(tuple(range(20)), {"sink": (0, 2), "meant": (2, 6)}, {"sink": "b", "meant": "m"})
     attention = torch.full((3, 20), 0.01)
@@ -355,8 +251,7 @@ def test_a_token_that_takes_the_attention_of_every_response_counts_no_more() -> 
 
 
 def test_only_the_rows_of_the_span_count() -> None:
-    rows = torch.arange(12.0).reshape(4, 3)
+    rows = torch.arange(12.0).reshape(4, 3) ** 2
     prompt = RenderedPrompt((1, 2, 3), {"u": (0, 2)}, {"u": "block"})
-    assert attention_scores.unit_scores(rows, prompt, ScoringOptions(), (1, 3))["u"] == pytest.approx(
-        (3 + 4 + 6 + 7) / 2
-    )
+    scores = attention_scores.unit_scores(rows, prompt, ScoringOptions(), (1, 3))
+    assert scores["u"] == pytest.approx((9 + 16 + 36 + 49) / 2)

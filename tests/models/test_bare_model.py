@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support.adapters import save_adapters
 from support.on_use import on_use
-from support.tiny import VOCABULARY, save_tied
+from support.tiny import drawn_tokens, save_tied
 
 from tertulia.cli.environment import cache_folder
 from tertulia.models import loading
@@ -67,18 +67,14 @@ def opened(tmp_path: Path, name: str = embedded.PLAIN, **options: Any) -> causal
     return model
 
 
-def _tokens(count: int, seed: int) -> list[int]:
-    return torch.randint(3, VOCABULARY, (count,), generator=torch.Generator().manual_seed(seed)).tolist()
-
-
 def digits(model: Any, count: int) -> list[torch.Tensor]:
     """What a model computes of two prompts with a beginning in common, and rows that advance unevenly."""
     found = []
-    for prompts in ([_tokens(150, 1)], [_tokens(150, 1), _tokens(40, 2)]):
+    for prompts in ([drawn_tokens(150, 1)], [drawn_tokens(150, 1), drawn_tokens(40, 2)]):
         state = decoding_state.DecodingState(
             model, [decoding_state.prefill(model, prompt) for prompt in prompts], 2, 9, capture=True
         )
-        rows = [[prompt[-1], *_tokens(3 + row, row)] for prompt in prompts for row in range(2)]
+        rows = [[prompt[-1], *drawn_tokens(3 + row, row)] for prompt in prompts for row in range(2)]
         found += [*state.next_logits(rows), *state.read([[7], *([] for _ in rows[1:])])]
         assert state.captured_attention is not None
         found.append(state.captured_attention)
@@ -117,15 +113,6 @@ def test_digits_are_those_of_the_model_that_transformers_opens(
         architecture.has_positions_by_length,
     ):
         assert ask(read[0]) == ask(expected)
-
-
-def test_positions_turn_as_those_of_transformers(tmp_path: Path) -> None:
-    model = transformers.AutoModelForCausalLM.from_pretrained(save_tied(tmp_path / "tiny"))
-    config = model.config
-    positions, hidden = torch.arange(config.max_position_embeddings)[None], torch.zeros(1, 1)
-    ours = bare_model.Rotary(config.head_dim, config.rope_parameters["rope_theta"])(hidden, positions)
-    theirs = model.base_model.rotary_emb(hidden, positions)
-    assert all(torch.equal(one, other) for one, other in zip(ours, theirs, strict=True))
 
 
 def tokens_of(tokenizer: HuggingFaceTokenizer) -> list[Any]:
@@ -225,16 +212,6 @@ def test_damaged_files_are_refused_in_one_line_as_by_transformers(folder: Path, 
     with pytest.raises(ModelError, match=r"can't be loaded|holds no model") as raised:
         opened(tmp_path)
     assert "\n" not in str(raised.value)
-
-
-def test_adapters_of_another_model_are_refused(folder: Path, tmp_path: Path) -> None:
-    voice = save_adapters(tmp_path / "voice", folder)
-    file = voice / "adapter_model.safetensors"
-    safetensors.save_file(
-        {name.replace("layers.0", "layers.77"): each for name, each in safetensors.load_file(file).items()}, file
-    )
-    with pytest.raises(ModelError, match=r"are for another model: model\.layers\.77"):
-        opened(tmp_path, f"{embedded.PLAIN}+{voice}")
 
 
 SPEAKING = """

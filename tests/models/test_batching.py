@@ -73,16 +73,6 @@ async def test_batches_do_not_depend_on_who_is_faster(idle: Sequence[int]) -> No
     ]
 
 
-async def test_every_agent_gets_its_reply() -> None:
-    batched, alone = Bench(), Bench()
-    batched.broker.seat(1, ("Ana", "Bo"))
-    alone.broker.seat(1, ())
-    (ana,), (bo,) = await asyncio.gather(batched.think("Ana", 1), batched.think("Bo", 1))
-    assert ana == await alone.call("Ana", "step 0")
-    assert bo == await alone.call("Bo", "step 0")
-    assert ana != bo
-
-
 async def test_parts_of_an_agent_call_side_by_side() -> None:
     bench = Bench()
     bench.broker.seat(1, ("Ana", "Bo"))
@@ -121,14 +111,6 @@ async def test_between_its_steps_an_agent_is_waited_for() -> None:
 
     await asyncio.gather(ana(), bench.think("Bo", 1))
     assert bench.batches == [2]
-
-
-async def test_an_agent_without_a_seat_is_answered_at_once() -> None:
-    bench = Bench()
-    bench.broker.seat(1, ("Ana", "Bo"))
-    assert await bench.call("", "centralised")
-    assert (bench.batches, len(bench.model.asked("generate"))) == ([], 1)
-    assert [call.node for call in bench.context.store.calls("k3f9", 1)] == ["centralised"]
 
 
 async def test_a_stored_call_is_not_made_again() -> None:
@@ -177,11 +159,3 @@ async def test_each_model_has_its_own_batch() -> None:
     await asyncio.gather(bench.call("Ana"), with_second_model("Bo"), bench.call("Cy"))
     assert bench.batches == [2]
     assert [len(requests) for requests in second_model.asked("generate_batch")] == [1]
-
-
-async def test_clearing_resets_the_seats() -> None:
-    bench = Bench()
-    bench.broker.seat(1, ("Ana", "Bo"))
-    bench.broker.clear()
-    bench.broker.seat(1, ("Ana",))
-    assert await bench.call("Ana")

@@ -69,14 +69,6 @@ async def test_pictures_are_sent_in_the_place_of_their_units(served: Served) -> 
     assert [base64.b64decode(url.partition(",")[2]) for url in urls] == [PICTURES["one"], PICTURES["two"]]
 
 
-async def test_in_chat_turns_the_user_shows_them(served: Served) -> None:
-    await a_model(served).generate(a_request("one", layout="chat_turns"))
-    messages = served.requests[0]["messages"]
-    assert [message["role"] for message in messages] == ["system", "user"]
-    assert messages[0]["content"] == "This is shown:"
-    assert [part["type"] for part in messages[1]["content"]] == ["image_url", "text", "text"]
-
-
 @pytest.mark.parametrize("sight", ["captions", "auto"])
 async def test_captions_are_sent_where_nobody_says_that_it_sees(served: Served, sight: str) -> None:
     model = a_model(served, sight)
@@ -94,19 +86,6 @@ def test_the_profile_of_a_provider_s_model_says_whether_it_sees(name: str, sees:
     blind = open_chat_model(name, Parameters(sight="captions"), "sk-none").traits
     with pytest.raises(SettingError, match="sight=pictures"):
         require_sight(blind, Parameters(sight="pictures"))
-
-
-async def test_pictures_are_looked_up_in_the_thread_that_asks(served: Served) -> None:
-    model, threads = a_model(served), []
-
-    def lookup(name: str) -> bytes:
-        threads.append(threading.current_thread())
-        return PICTURES[name]
-
-    model.use_pictures(lookup)
-    await model.generate_batch([a_request("one", rows=2), a_request(), a_request("two")])
-    assert threads == [threading.current_thread()] * 2
-    assert sum("image_url" in str(request["messages"]) for request in served.requests) == 3
 
 
 @pytest.mark.parametrize(
@@ -131,17 +110,20 @@ async def test_a_server_that_refuses_pictures_is_one_line(served: Served, status
     await model.generate(a_request())
 
 
-async def test_other_failures_of_requests_with_pictures_are_as_ever(served: Served) -> None:
-    served.failures = ["500", "429"]
-    await a_model(served).generate(a_request("one"))
-    served.failures = ["400"]
-    with pytest.raises(ModelError, match=r"refuses the request \(400: .*temperature"):
-        await a_model(served).generate(a_request("one"))
-    served.knows_schemas = False
-    await a_model(served).generate(a_request("one"))
-
-
 async def test_what_is_no_picture_is_not_sent(served: Served) -> None:
     with pytest.raises(ModelError, match="a picture can't be read"):
         await a_model(served).generate(a_request("bad"))
     assert served.requests == []
+
+
+async def test_pictures_are_looked_up_in_the_thread_that_asks(served: Served) -> None:
+    model, threads = a_model(served), []
+
+    def lookup(name: str) -> bytes:
+        threads.append(threading.current_thread())
+        return PICTURES[name]
+
+    model.use_pictures(lookup)
+    await model.generate_batch([a_request("one", rows=2), a_request(), a_request("two")])
+    assert threads == [threading.current_thread()] * 2
+    assert sum("image_url" in str(request["messages"]) for request in served.requests) == 3

@@ -7,32 +7,28 @@ from dataclasses import replace
 
 import pytest
 from support.on_use import on_use
-from support.tiny import EACH_FAMILY, tiny_language_model
+from support.tiny import rendered_texts, tiny_language_model
 
-from tertulia.prompts.render import render
-from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
-from tertulia.state.records import Prompt, Unit
+from tertulia.state.language_model import GenerationRequest, ReplyField
 
 decoding = on_use("tertulia.models.local.decoding")
 torch = on_use("torch")
 
 SPEECH = (ReplyField("Ana", "speech", max_tokens=20),)
-
-
-def _rendered(model, *texts: str) -> RenderedPrompt:
-    units = tuple(Unit(id=f"u{i}", block="memory", kind="item", text=text) for i, text in enumerate(texts))
-    return render(Prompt(units=units, speaker="Ana", layout="single_message"), model.tokenizer, '{"Ana": "')
+PREFIX = '{"Ana": "'
 
 
 def _request(model, strength: float = 0.0, rows: int = 3, **others) -> GenerationRequest:
     return GenerationRequest(
-        _rendered(model, "The ferry leaves at noon, and the baker knows it. " * 3, "What does Ana say?"),
+        rendered_texts(
+            model, "The ferry leaves at noon, and the baker knows it. " * 3, "What does Ana say?", reply_prefix=PREFIX
+        ),
         SPEECH,
         # draws that do not fall between tokens whose likelihoods differ by rounding, as those of seed 0 do
         tuple(random.Random(10 + row) for row in range(rows)),
         temperature=1.0,
         top_p=1.0,
-        without_context=_rendered(model, "What does Ana say?"),
+        without_context=rendered_texts(model, "What does Ana say?", reply_prefix=PREFIX),
         context_strength=strength,
         **others,
     )
@@ -44,12 +40,6 @@ def test_what_the_context_adds_is_added_again_to_what_is_plausible() -> None:
     found = decoding.amplified(with_context, gains, 2.0).softmax(-1)
     expected = torch.tensor([0.5, 0.3 * 3**2, 0.19 * 0.5**2, 0.0])  # the last has a fiftieth of the likeliest
     assert torch.allclose(found, expected / expected.sum())
-
-
-def test_tokens_that_may_not_come_stay_out() -> None:
-    logits = torch.tensor([0.0, -torch.inf, 1.0])
-    gains = torch.tensor([0.0, torch.nan, 0.0])
-    assert decoding.amplified(logits, gains, 1.0).tolist() == [0.0, -torch.inf, 1.0]
 
 
 async def test_without_strength_the_replies_are_those_to_the_prompt_alone() -> None:
@@ -72,37 +62,6 @@ async def test_information_is_what_the_context_adds_to_the_drawn_tokens() -> Non
             await model.log_likelihood(prompt, of_drawn) for prompt in (request.prompt, request.without_context)
         ]
         assert reply.information == pytest.approx(with_context - without, abs=1e-4)
-
-
-async def test_strength_changes_replies_and_raises_their_information() -> None:
-    model = tiny_language_model()
-    plain = await model.generate(_request(model, rows=12))
-    strong = await model.generate(_request(model, 3.0, rows=12))
-    assert [reply.tokens for reply in plain] != [reply.tokens for reply in strong]
-    assert sum(reply.information for reply in strong) > sum(reply.information for reply in plain)
-
-
-@pytest.mark.parametrize("family", EACH_FAMILY)
-async def test_a_batch_gives_the_replies_of_its_requests_alone(family: str) -> None:
-    model = tiny_language_model(family)
-
-    def requests() -> list[GenerationRequest]:
-        return [_request(model, 1.0), replace(_request(model), without_context=None), _request(model, 2.0, rows=1)]
-
-    alone = [await model.generate(request) for request in requests()]
-    batch = await model.generate_batch(requests())
-    assert [[reply.tokens for reply in replies] for replies in batch] == [
-        [reply.tokens for reply in replies] for replies in alone
-    ]
-
-
-async def test_scores_are_of_the_attention_to_the_whole_prompt() -> None:
-    model = tiny_language_model()
-    request = _request(model, 1.0)
-    replies, scores = await model.generate_scored(request, ScoringOptions())
-    read = await model.score(request.prompt, [reply.tokens for reply in replies], ScoringOptions())
-    for unit, score in scores.items():
-        assert score == pytest.approx(sum(of_reply[unit] for of_reply in read) / 3, rel=1e-4)
 
 
 def test_what_may_not_be_repeated_is_not_however_sure_the_model_is() -> None:

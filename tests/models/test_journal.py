@@ -109,11 +109,3 @@ async def test_silence_is_no_reply(speech: str) -> None:
     thought = a_request(model, ReplyField("thought", "text"))
     quiet = a_context(ScriptedModel(comments=["", ""])).asked_by("Mara", 1, "assess")
     assert [reply.fields["thought"] for reply in await quiet.generate(thought)] == ["", ""]
-
-
-async def test_a_journalled_model_is_the_model() -> None:
-    context = a_context(ScriptedModel(no_repeat_ngram=3))
-    model = context.asked_by("Mara", 1, "test")
-    assert (model.id, model.traits, model.tokenizer) == (
-        context.model.id, context.model.traits, context.model.tokenizer,
-    )  # fmt: skip

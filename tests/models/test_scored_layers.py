@@ -5,24 +5,28 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import replace
-from itertools import accumulate, pairwise, product
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from support.commands import Cli
 from support.dialogue_case import a_context
 from support.on_use import on_use
-from support.scripted import ScriptedModel
-from support.tiny import EACH_FAMILY, FAMILIES, VOCABULARY, save_tiny, tiny_language_model, tiny_model
+from support.tiny import (
+    EACH_FAMILY,
+    SPANS,
+    drawn_tokens,
+    save_tiny,
+    spanned_prompt,
+    tiny_language_model,
+    tiny_model,
+)
 
-from tertulia.nodes.utterance.prune import WALKS
 from tertulia.runs.driving.conversation import drive
 from tertulia.state.errors import AttentionUnavailableError, SettingError
-from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
-from tertulia.state.parameters import REMOVAL_TOLERANCE, Parameters, Walk
+from tertulia.state.language_model import GenerationRequest, ReplyField, ScoringOptions
+from tertulia.state.parameters import Parameters
 from tertulia.state.questions import ScoredGeneration
 from tertulia.state.records import Prompt, Unit
 from tertulia.state.scored_layers import layers_to_score, recorded_layers, scorer_name
@@ -43,20 +47,11 @@ FULL = {
     "gpt-oss, sinks": (1, 3),
 }
 SLIDING = "mistral, all sliding"
-SPANS = {"first": (2, 9), "middle": (12, 20), "last": (28, 30)}
-
-
-def _tokens(count: int, seed: int) -> list[int]:
-    return torch.randint(3, VOCABULARY, (count,), generator=torch.Generator().manual_seed(seed)).tolist()
-
-
-def a_prompt(seed: int = 1) -> RenderedPrompt:
-    return RenderedPrompt(tuple(_tokens(30, seed)), SPANS, dict.fromkeys(SPANS, "block"))
 
 
 def by_hand(family: str, response: Sequence[int], layers: Sequence[int]) -> dict[str, float]:
-    """Return the scores of the units of `a_prompt` from the full attention tensors of these layers."""
-    model, prompt = tiny_model(family), a_prompt().input_ids
+    """Return the scores of the units of `spanned_prompt` from the full attention tensors of these layers."""
+    model, prompt = tiny_model(family), spanned_prompt().input_ids
     model.set_attn_implementation("eager")
     with torch.inference_mode():
         attentions = model(torch.tensor([[*prompt, *response[:-1]]]), output_attentions=True).attentions
@@ -77,30 +72,16 @@ def test_windows_of_layers_are_those_of_the_family(family: str) -> None:
 )
 async def test_scores_over_layers_equal_the_definition_on_these_layers(family: str, layers: tuple[int, ...]) -> None:
     model, options = tiny_language_model(family), ScoringOptions(layers=layers)
-    responses = [_tokens(n, n) for n in (1, 5, 9)]
-    for response, found in zip(responses, await model.score(a_prompt(), responses, options), strict=True):
+    responses = [drawn_tokens(n, n) for n in (1, 5, 9)]
+    for response, found in zip(responses, await model.score(spanned_prompt(), responses, options), strict=True):
         assert found == pytest.approx(by_hand(family, response, layers), rel=1e-4, abs=1e-6)
     request = GenerationRequest(
-        a_prompt(), (ReplyField("x", "speech", max_tokens=8),), (random.Random(1), random.Random(2)), 0.8, 0.9
+        spanned_prompt(), (ReplyField("x", "speech", max_tokens=8),), (random.Random(1), random.Random(2)), 0.8, 0.9
     )
     replies, drawn = await model.generate_scored(request, options)
     expected = [by_hand(family, reply.tokens, layers) for reply in replies]
     mean = {unit: (expected[0][unit] + expected[1][unit]) / 2 for unit in SPANS}
     assert drawn == pytest.approx(mean, rel=1e-4, abs=1e-6)
-
-
-@pytest.mark.parametrize("family", FULL)
-def test_prefixes_that_share_a_tensor_are_captured_over_the_layers(family: str) -> None:
-    model, layers = tiny_model(family), FULL[family]
-    model.set_attn_implementation(attention_interface.IMPLEMENTATION)
-    prompts, response = [_tokens(n, n) for n in (40, 38, 9)], _tokens(5, 3)
-    prefixes = [decoding_state.prefill(model, prompt) for prompt in prompts]
-    state = decoding_state.DecodingState(model, prefixes, 1, 6, capture=True, layers=layers, stacks=True)
-    assert len(state.groups) == 2, "a stack and a group"
-    state.next_logits([[prompt[-1], *response[:-1]] for prompt in prompts])
-    for row, prompt in enumerate(prompts):
-        expected = attention_scores.attention_by_definition(model, prompt, response, layers=layers)
-        torch.testing.assert_close(state.attention_of_row(row, 5), expected, rtol=1e-4, atol=1e-6)
 
 
 async def test_questions_of_a_batch_are_scored_over_their_own_layers() -> None:
@@ -109,25 +90,13 @@ async def test_questions_of_a_batch_are_scored_over_their_own_layers() -> None:
 
     def question(number: int) -> ScoredGeneration:
         fields = (ReplyField("x", "speech", max_tokens=8),)
-        request = GenerationRequest(a_prompt(), fields, (random.Random(number),), 0.8, 0.9)
+        request = GenerationRequest(spanned_prompt(), fields, (random.Random(number),), 0.8, 0.9)
         return ScoredGeneration(request, ScoringOptions(layers=asked[number]))
 
     answers: list[Any] = await tiny_language_model(family).answer_batch([question(n) for n in range(4)])
     for layers, ((reply,), scores) in zip(asked, answers, strict=True):
         expected = by_hand(family, reply.tokens, range(4) if layers is None else layers)
         assert scores == pytest.approx(expected, rel=1e-4, abs=1e-6)
-
-
-async def test_which_layers_are_scored_does_not_show_in_the_replies() -> None:
-    model = tiny_language_model("gemma3, five in six sliding")
-    fields = (ReplyField("x", "speech", max_tokens=12),)
-    texts = {
-        (await model.generate_scored(GenerationRequest(a_prompt(), fields, (random.Random(1),), 0.8, 0.9), options))[0][
-            0
-        ].text
-        for options in (ScoringOptions(), ScoringOptions(layers=(5,)))
-    }
-    assert len(texts) == 1
 
 
 # --- the choice -------------------------------------------------------------------------------------------------------
@@ -143,12 +112,6 @@ def test_auto_takes_the_layers_that_see_the_whole_prompt(family: str) -> None:
     assert layers_to_score("2,0", model, 300) == (0, 2)
     with pytest.raises(SettingError, match="the layers of tiny are 0 to"):
         layers_to_score("0,99", model, 300)
-
-
-def test_a_model_without_windows_is_scored_over_all_layers() -> None:
-    for model in (tiny_language_model("gpt2"), ScriptedModel()):
-        for setting in ("auto", "full", "all"):
-            assert layers_to_score(setting, model, 300) is None
 
 
 def test_a_model_whose_layers_all_slide_is_refused_with_the_remedy() -> None:
@@ -184,25 +147,6 @@ def test_a_recorded_scorer_names_its_layers(behind: str) -> None:
     assert [recorded_layers(scorer_name(model, options) + behind) for options in of_layers] == [[1, 3], [2], None]
 
 
-@pytest.mark.parametrize("family", [family for family in FAMILIES if family != SLIDING])
-async def test_the_calm_walk_reaches_lambda_on_every_family(family: str) -> None:
-    model, off = tiny_language_model(family), {walk: list[float]() for walk in get_args(Walk)}
-    for seed in range(3):
-        drawn = random.Random(seed)
-        ends = list(accumulate((drawn.randint(8, 24) for _ in range(20)), initial=5))
-        spans = {f"u{i}": span for i, span in enumerate(pairwise(ends))}
-        prompt = RenderedPrompt(tuple(_tokens(ends[-1] + 10, seed)), spans, dict.fromkeys(spans, "block"))
-        options = ScoringOptions(layers=layers_to_score("auto", model, ends[-1] + 18))
-        (scores,) = await model.score(prompt, [_tokens(8, seed)], options)
-        units = [Unit(id=unit, block="memory", kind="item", text="x", removable=True) for unit in spans]
-        for walk, factor in product(off, (0.25, 0.5, 0.75)):
-            removed = WALKS[walk](units, scores, factor, "descending")
-            off[walk].append(abs(sum(scores[unit] for unit in removed) / sum(scores.values()) - factor))
-    within = {walk: sum(distance <= REMOVAL_TOLERANCE + 1e-9 for distance in of_walk) for walk, of_walk in off.items()}
-    assert within["calm"] == 9
-    assert within["nearest"] < 9, "so that this can fail"
-
-
 # --- in conversations -------------------------------------------------------------------------------------------------
 
 
@@ -216,23 +160,6 @@ async def test_a_turn_records_the_layers_and_the_call_has_them() -> None:
     assert context.store.turn_record(context.run, 1).scored_by == "tiny, layer 5 of 6"
     (call,) = [call for call in context.store.calls(context.run) if call.kind == "generate_scored"]
     assert call.parameters["layers"] == [5]
-
-
-async def test_a_run_over_all_layers_names_none() -> None:
-    context = context_of(tiny_language_model("gemma3, five in six sliding"), judge="off", scored_layers="all")
-    await drive(context, InMemorySaver())
-    assert context.store.turn_record(context.run, 1).scored_by == "tiny"
-    (call,) = [call for call in context.store.calls(context.run) if call.kind == "generate_scored"]
-    assert "layers" not in call.parameters
-
-
-async def test_a_surrogate_scores_over_its_own_layers() -> None:
-    reader = tiny_language_model("gemma2, capped and sliding")
-    context = context_of(ScriptedModel(text_only=True), judge="off", surrogate="tiny")  # type: ignore[arg-type]
-    await drive(replace(context, roles={"score": (reader, context.parameters)}), InMemorySaver())
-    scored_by = context.store.turn_record(context.run, 1).scored_by
-    assert scored_by == "tiny, layers 1, 3 of 4 (surrogate of scripted)"
-    assert recorded_layers(scored_by) == [1, 3]
 
 
 def test_commands_choose_show_and_refuse_layers(cli: Cli, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from typing import Any
 
 import pytest
@@ -62,18 +61,6 @@ async def test_a_served_model_tells_what_the_same_model_tells_here(
     model = a_chat_model(served)
     assert model.tells_likelihoods()
     assert await model.log_likelihood(render(PROMPT, model.tokenizer, prefix), REPLY) == pytest.approx(expected, 1e-4)
-
-
-@pytest.mark.parametrize("way", ["chat", "echo"])
-async def test_a_server_is_asked_once_whether_it_tells(served: Served, way: str) -> None:
-    served.tells = way  # type: ignore[assignment]
-    model = a_chat_model(served)
-    prompt = render(PROMPT, model.tokenizer)
-    first = await model.log_likelihood(prompt, REPLY)
-    asked = len(served.requests)
-    assert await model.log_likelihood(prompt, REPLY) == first < 0
-    assert len(served.requests) == asked + 2
-    assert math.isfinite(first)
 
 
 async def test_a_server_that_does_not_tell_is_refused_with_the_remedy(served: Served) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import random
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -157,39 +156,3 @@ def test_a_run_goes_on_at_other_servers(cli: Cli, three: list[Served]) -> None:
     run = cli("show", "@last", "--json").json
     assert run["model"] == name_of(here)
     assert sum(sum(server.answered.values()) for server in (there, stranger)) == 2
-
-
-@pytest.mark.usefixtures("without_weights")
-def test_an_experiment_goes_on_at_other_servers(cli: Cli, three: list[Served]) -> None:
-    sweep = (
-        "sweep",
-        "tidewell",
-        "--lambda",
-        "0",
-        "--trials",
-        "3",
-        "--rounds",
-        "2",
-        "--name",
-        "moved",
-        "--set",
-        "ending=off",
-    )
-    three[0].failures = ["400"]
-    assert cli(*sweep, "--model", name_of(three[0])).code == 1
-    assert cli(*sweep, "--json", "--model", name_of(*three[1:])).json["status"] == "finished"
-    answered = [key for server in three for key in server.answered]
-    assert len(answered) == len(set(answered)) == 6
-
-
-def test_a_random_order_of_failures_never_leaves_a_server_out_for_good() -> None:
-    server, draws = Server("a"), random.Random(1)
-    pool = ServerPool([server], at_once=1)
-
-    async def play() -> None:
-        for _ in range(50):
-            assert await pool.take() is server
-            (pool.note_failure if draws.random() < 0.9 else pool.note_success)(server)
-            pool.give_back(server)
-
-    asyncio.run(play())

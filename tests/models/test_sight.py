@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import huggingface_hub.constants
 import pytest
 from PIL import Image
 from support.on_use import on_use
@@ -20,10 +19,8 @@ from support.tiny_seeing import EACH_SEEING, a_picture, save_seeing
 from tertulia.models.loading import open_model
 from tertulia.models.rehearsal import RehearsalTokenizer
 from tertulia.prompts.render import render
-from tertulia.runs.access.suited import require_sight
-from tertulia.state.errors import AttentionUnavailableError, ModelError, SettingError, TrustError
+from tertulia.state.errors import AttentionUnavailableError, ModelError, TrustError
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions, SeeingTokenizer
-from tertulia.state.parameters import Parameters
 from tertulia.state.records import Prompt, Unit
 
 causal = on_use("tertulia.models.local.causal")
@@ -38,7 +35,8 @@ PICTURES = {
     "strip": a_picture(6, 300, 2),
     "odd": a_picture(7, 7, 5),
 }
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
 SPEECH = (ReplyField("Ana", "speech", max_tokens=8),)
 #: Opens a model of a family.
 Opened = Callable[[str], "causal.CausalLanguageModel"]
@@ -239,33 +237,6 @@ def test_what_is_no_picture_is_said(opened: Opened) -> None:
         assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("mode", ["P", "LA", "RGBA", "I;16", "CMYK", "1"])
-def test_pictures_of_any_mode_and_of_one_pixel_are_seen(opened: Opened, mode: str) -> None:
-    model, file = opened("llava"), io.BytesIO()
-    Image.new(mode, (1, 1)).save(file, "JPEG" if mode == "CMYK" else "PNG")
-    model.use_pictures({mode: file.getvalue()}.__getitem__)
-    assert len(model.tokenizer.encode_picture(mode)) == 16  # type: ignore[attr-defined]
-
-
-def test_a_kernel_that_the_configuration_of_a_part_names_is_not_fetched(tmp_path: Path) -> None:
-    folder = save_seeing("llava", tmp_path)
-    settings = json.loads((folder / "config.json").read_text())
-    named = {"attn_implementation": "someone/kernel", "_attn_implementation": "someone/kernel"}
-    settings |= {**named, "text_config": {**settings["text_config"], **named}}
-    settings["vision_config"] |= named
-    (folder / "config.json").write_text(json.dumps(settings))
-    assert open_model(str(folder), cache=tmp_path, precision="float32").traits.sees_pictures
-
-
-def test_a_model_that_also_reads_text_alone_is_opened_without_its_processor(tmp_path: Path) -> None:
-    folder = save_seeing("gemma3, pictures attend to themselves", tmp_path)
-    for file in ("processor_config.json", "preprocessor_config.json"):
-        (folder / file).unlink(missing_ok=True)
-    model = open_model(str(folder), cache=tmp_path, precision="float32")
-    assert not model.traits.sees_pictures
-    assert render(a_prompt("red"), model.tokenizer).pictures == ()
-
-
 def test_a_model_without_its_processor_is_refused(tmp_path: Path) -> None:
     folder = save_seeing("llava", tmp_path)
     for file in ("processor_config.json", "preprocessor_config.json"):
@@ -273,29 +244,6 @@ def test_a_model_without_its_processor_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="can't be loaded") as raised:
         open_model(str(folder), cache=tmp_path)
     assert "\n" not in str(raised.value)
-
-
-def test_who_is_to_see_and_cannot_is_told_so(opened: Opened) -> None:
-    from support.tiny import tiny_language_model
-
-    seen = Parameters(sight="pictures")
-    require_sight(opened("llava").traits, seen)
-    require_sight(tiny_language_model().traits, Parameters())
-    with pytest.raises(SettingError, match="sight=pictures needs a model that sees"):
-        require_sight(tiny_language_model().traits, seen)
-
-
-@pytest.mark.parametrize("content", ["{{ m['content'] }}", "{{ '' + m['content'] }}"])
-def test_a_template_may_want_texts_alone(tmp_path: Path, content: str) -> None:
-    folder = save_seeing("llava", tmp_path)
-    template = "{% for m in messages %}{{ m['role'].upper() }}: " + content + "\n{% endfor %}ASSISTANT:"
-    (folder / "chat_template.jinja").write_text(template)
-    model = open_model(str(folder), cache=tmp_path, precision="float32")
-    model.use_pictures(PICTURES.__getitem__)  # type: ignore[attr-defined]
-    rendered = render(a_prompt("red"), model.tokenizer)
-    shown = model.tokenizer.decode(rendered.input_ids)
-    assert shown.startswith("USER: The ferry leaves at noon.\n<image><image>")
-    assert shown.endswith("<image>\nThe baker knows it well.\nASSISTANT:")
 
 
 def test_a_picture_that_the_processor_refuses_is_said(opened: Opened) -> None:
@@ -311,31 +259,6 @@ async def test_a_prompt_that_ends_with_a_picture_is_refused(opened: Opened) -> N
     prompt = RenderedPrompt(tokens, {"red": (2, len(tokens))}, {"red": "picture"}, pictures=((2, "red"),))
     with pytest.raises(ModelError, match="ends with a picture"):
         await model.score(prompt, [[5]], ScoringOptions())
-
-
-async def test_what_is_dropped_from_memory_is_made_again(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = opened("gemma3, pictures attend to themselves")
-    prompts = [render(a_prompt("red", "wide"), model.tokenizer), render(a_prompt("wide"), model.tokenizer)]
-    before = [await model.score(prompt, [[5, 6]], ScoringOptions()) for prompt in prompts]
-    monkeypatch.setattr("tertulia.models.local.sight._KEPT", 1)
-    monkeypatch.setattr("tertulia.models.local.sight._KEPT_TOKENS", 1)
-    model.clear_cache()
-    assert [await model.score(prompt, [[5, 6]], ScoringOptions()) for prompt in prompts] == before
-
-
-def test_a_model_in_the_cache_of_the_hub_is_loaded_where_no_hub_answers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Where it asks in vain, it waits before it asks again.
-    monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda _: pytest.fail("the hub was asked"))
-    for name, value in (("ENDPOINT", "http://127.0.0.1:9"), ("HF_HUB_CACHE", str(tmp_path / "hub"))):
-        monkeypatch.setattr(huggingface_hub.constants, name, value)
-    repository = tmp_path / "hub" / "models--somebody--seeing"
-    save_seeing("qwen2_vl, positions in three dimensions", repository / "snapshots" / COMMIT)
-    (repository / "refs").mkdir()
-    (repository / "refs" / "main").write_text(COMMIT)
-    model = open_model("somebody/seeing", cache=tmp_path, precision="float32")
-    assert (model.id, model.traits.sees_pictures) == ("somebody/seeing", True)
 
 
 @pytest.mark.parametrize("kind", ["AutoImageProcessor", "AutoProcessor", "AutoTokenizer"])

@@ -201,10 +201,3 @@ def test_a_remote_model_thinks_for_one_that_weighs(cli: Cli) -> None:
     command = ("run", "team_building", "--rounds", "1", *thinking, *weighing, "--dry-run", "--json")
     assert cli(*command).json["total"]["calls"] > 0
     cli(*command, "--set", "judge_model=http://localhost/v1#small").complains(2, "judge_model=smollm2")
-
-
-def test_a_rehearsal_takes_all_roles(cli: Cli, opened: list[str]) -> None:
-    command = ("run", "tidewell", "--rounds", "1", "--set", "judge_model=weighs")
-    estimate = cli(*command, "--model", "speaks", "--dry-run", "--json").json
-    assert estimate["total"]["calls"] > 0
-    assert opened == []

@@ -11,12 +11,7 @@ from tertulia.models.local.threads import threads_in_force, wait_passively
 
 ROOT = Path(__file__).parents[2]
 
-IMPORTED = """
-from tertulia.models.loading import device_and_dtype
-device_and_dtype("auto")
-from tertulia.models.local.threads import threads_in_force
-print(threads_in_force()[1], os.environ.get("OMP_WAIT_POLICY"), sep="; ")
-"""
+
 DOCTOR = "from tertulia.cli.main import main; sys.argv = ['tertulia', 'doctor']; main()"
 SAID_HOW = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
 
@@ -56,28 +51,6 @@ def test_threads_wait_passively_unless_the_user_has_said_how(
                 del sys.modules["torch"]
             wait_passively()
         assert (threads_in_force()[1], os.environ.get("OMP_WAIT_POLICY")) == expected
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("before", "expected"),
-    [
-        ("import tertulia; os.environ['OMP_WAIT_POLICY'] = 'ACTIVE'", "active; ACTIVE"),
-        ("import torch", "active for a while; None"),
-    ],
-)
-def test_what_comes_before_torch_decides(before: str, expected: str) -> None:
-    assert run(f"{before}\n{IMPORTED}").stdout.strip() == expected
-
-
-@pytest.mark.full
-def test_openmp_itself_has_read_it() -> None:
-    done = run(f"import tertulia.models, torch\n{IMPORTED}")
-    assert done.stdout.strip() == "passive; PASSIVE"
-    if "GOMP_SPINCOUNT" not in done.stderr:
-        pytest.skip("torch is not built with libgomp here")
-    assert "OMP_WAIT_POLICY = 'PASSIVE'" in done.stderr
-    assert "GOMP_SPINCOUNT = '0'" in done.stderr
 
 
 def test_doctor_says_how_many_threads_there_are_and_how_they_wait() -> None:

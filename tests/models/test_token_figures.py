@@ -9,10 +9,9 @@ import pytest
 from support.on_use import on_use
 from support.tiny import EACH_FAMILY, tiny_language_model
 
-from tertulia.models.rehearsal import RehearsalModel
 from tertulia.state.errors import ContextWindowError
 from tertulia.state.language_model import RenderedPrompt
-from tertulia.state.questions import NextTokenModel, TokenFigures
+from tertulia.state.questions import TokenFigures
 
 causal = on_use("tertulia.models.local.causal")
 module = on_use("tertulia.models.local.token_figures")
@@ -116,8 +115,3 @@ async def test_what_does_not_fit_after_either_prompt_is_refused() -> None:
     response = model.tokenizer.encode("Then we walk.")
     with pytest.raises(ContextWindowError):
         await model.token_figures(_prompt(model, "It is."), [response], _prompt(model, FULL * 3))
-
-
-def test_the_rehearsal_shows_no_distribution() -> None:
-    assert isinstance(tiny_language_model(), NextTokenModel)
-    assert not isinstance(RehearsalModel(), NextTokenModel)

@@ -20,8 +20,6 @@ class Planted(CausalLanguageModel):
 
     def __init__(self, model: CausalLanguageModel) -> None:
         self.__dict__.update(model.__dict__)
-        self.asked = 0
-        self.stops_after: int | None = None
 
     @staticmethod
     def effects(prompt: RenderedPrompt) -> dict[str, float]:
@@ -33,9 +31,6 @@ class Planted(CausalLanguageModel):
         return {unit.id: drawn[unit.id] * unit.removable for unit in prompt.source.units}
 
     async def answer_batch(self, questions: Sequence[Question]) -> list[Answer]:
-        if self.stops_after is not None and self.asked + len(questions) > self.stops_after:
-            raise KeyboardInterrupt
-        self.asked += len(questions)
         prompts = [question.prompt for question in questions if isinstance(question, Likelihood)]
         assert len(prompts) == len(questions)
         return [sum(self.effects(prompt).values()) - 10 for prompt in prompts]

@@ -10,7 +10,9 @@ import pytest
 from support.on_use import on_use
 from support.tiny_tokenizer import VOCABULARY, tiny_tokenizer
 
-from tertulia.state.language_model import ModelTraits
+from tertulia.prompts.render import render
+from tertulia.state.language_model import ModelTraits, RenderedPrompt
+from tertulia.state.records import Prompt, Unit
 
 if TYPE_CHECKING:
     import torch
@@ -103,6 +105,31 @@ def tiny_model(family: str) -> transformers.PreTrainedModel:
             if parameter.dim() > 1:
                 parameter.mul_(8)
     return model
+
+
+def drawn_tokens(count: int, seed: int) -> list[int]:
+    """Return tokens of the tiny vocabulary, none of them markup."""
+    return list(torch.randint(3, VOCABULARY, (count,), generator=torch.Generator().manual_seed(seed)).tolist())
+
+
+#: Units of `spanned_prompt`, and where they lie.
+SPANS = {"first": (2, 9), "middle": (12, 20), "last": (28, 30)}
+
+
+def spanned_prompt(seed: int = 1) -> RenderedPrompt:
+    """Return a prompt of 30 drawn tokens with three units."""
+    return RenderedPrompt(tuple(drawn_tokens(30, seed)), SPANS, dict.fromkeys(SPANS, "block"))
+
+
+def rendered_texts(model: causal.CausalLanguageModel, *texts: str, reply_prefix: str = "") -> RenderedPrompt:
+    """Return a prompt of one message, of which each text is a unit: u0, u1 and so on."""
+    units = tuple(Unit(id=f"u{i}", block="memory", kind="item", text=text) for i, text in enumerate(texts))
+    return render(Prompt(units=units, speaker="Ana", layout="single_message"), model.tokenizer, reply_prefix)
+
+
+def relative_error(found: torch.Tensor, expected: torch.Tensor) -> float:
+    """Return the largest relative difference, of values below 1e-4 that to 1e-4."""
+    return float(((found - expected).abs() / expected.abs().clamp_min(1e-4)).max())
 
 
 def tiny_language_model(family: str = "llama, grouped heads", **traits: Any) -> causal.CausalLanguageModel:

@@ -6,52 +6,24 @@ import pytest
 import yaml
 from support.meeting_files import ScenarioFile, read_meeting, scenario_error
 
-from tertulia.state.errors import ScenarioError
-from tertulia.worlds.meeting_file import MeetingScenario, check_weights
-from tertulia.worlds.scenario_file import read_scenario_file
-
 
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
         ("kind: group_chat", "kind: chat", "1: kind: unknown kind 'chat' (did you mean 'group_chat'?)"),
-        ("name: the broken boiler\n", "", "1: name: is missing"),
-        ("time: 2024-05-14 09:30:00", "time: noon", "4: time: takes a time such as 2024-05-14 09:30:00, not 'noon'"),
         ("time: 2024-05-14 09:30:00", "time: 0001-01-01", "4: time: give a year from 2 to 9998: '0001-01-01'"),
         ("2024-05-14 10:00:00", "2024-05-14 09:30:00", "5: ends: 2024-05-14 09:30:00 is not after the start"),
-        ("place:", "plaice:", "6: plaice: is not a field here (did you mean 'place'?)"),
         ("place:", "name:", "6: 'name' stands twice; keep one of them"),
         ("speaker: Ida Falk", "speaker: Ida", "7: opening.speaker: 'Ida' is no participant (did you mean 'Ida Falk'?)"),
         ("speaker: Ida Falk", "speaker: Runa", "7: opening.speaker: 'Runa' is not there yet"),
-        (
-            "opening: {speaker: Ida Falk, text: The boiler is dead.}",
-            "opening: Hello",
-            "7: opening: takes fields, each with its value, not 'Hello'",
-        ),
         # who
         ("- name: Jonas", "- name: ida  FALK", "29: participants[1].name: 'ida  FALK' is there already, as 'Ida Falk'"),
         ("- name: Jonas", '- name: "Jo\\nnas"', "29: participants[1].name: a name stands on one line, without control"),
-        ("  - name: Jonas", '  - name: "Jo\\enas"', "29: participants[1].name: a name stands on one line"),
-        ("  - name: Jonas", "  - name: ''", "29: participants[1].name: is empty; it takes 1 or more characters"),
-        ("  - name: Jonas", "  - name: No", "29: participants[1].name: takes a text, not False (if this is one, put"),
-        ("age: 31", "agee: 31", "10: participants[0].agee: is not a field here (did you mean 'age'?)"),
         ("conscientious]", "unconscious]", "11: participants[0].traits[1]: unknown trait 'unconscious' (did you mean"),
         (
             "conscientious]",
             "introverted]",
             "11: participants[0].traits[1]: 'introverted' and 'extroverted' are both of extra",
-        ),
-        (
-            "traits: [extroverted, conscientious]",
-            "traits: open",
-            "11: participants[0].traits: takes a list, not 'open' (did you mean [open]?)",
-        ),
-        ("[Asks first., Answers last.]", str(["x"] * 11), "13: participants[0].descriptions: takes 10 at most, not 11"),
-        ("goal: sleep,", "gaol: sleep,", "17: participants[0].goals[1].gaol: is not a field here (did you mean"),
-        (
-            "sub_goals: [",
-            "subgoals: [",
-            "17: participants[0].goals[1].subgoals: is not a field here (did you mean 'sub_",
         ),
         (
             "Jonas: He owes",
@@ -67,10 +39,6 @@ from tertulia.worlds.scenario_file import read_scenario_file
         ("proactive", "proactiv", "21: participants[0].latency: takes proactive, neutral, cautious, or ["),
         ("[4.5, 2]", "[4.5]", "31: participants[1].latency: takes two numbers, [scale, spread] in seconds, not [4.5]"),
         ("[4.5, 2]", "[0, 2]", "31: participants[1].latency: the scale is from 0.001 to 3600 seconds, not 0"),
-        ("[4.5, 2]", "[4.5, -1]", "31: participants[1].latency: the spread is from 0 to 3600 seconds, not -1"),
-        ("[4.5, 2]", "[.nan, 2]", "31: participants[1].latency: the scale is from 0.001 to 3600 seconds, not nan"),
-        ("goal: 0.5,", "goal: 1.5,", "22: participants[0].weights.goal: takes 1 at most, not 1.5"),
-        ("propensity: 0.9", "propensity: 9", "23: participants[0].propensity: takes 1 at most, not 9"),
         (
             "silence_discomfort: 1",
             "silence_discomfort: -1",
@@ -83,11 +51,6 @@ from tertulia.worlds.scenario_file import read_scenario_file
         ),
         # when
         ("09:45", "09:30", "30: participants[1].schedule.leaves: 2024-05-14 09:30:00 is not after the start"),
-        (
-            "leaves: 09:45",
-            "leaves: 25:15",
-            "30: participants[1].schedule.leaves: takes a time of day from 00:00 to 23:59, not '25:15'",
-        ),
         ("09:45", "soon", "30: participants[1].schedule.leaves: takes a time such as 15:15 or 2024-05-14"),
         (
             "leaves: 09:45, ",
@@ -99,8 +62,6 @@ from tertulia.worlds.scenario_file import read_scenario_file
         ("2024-05-15 08:00:00", "9:35", "35: participants[2].schedule.leaves: 2024-05-14 09:35:00 is not aft"),
         ("leaves: 09:45,", "joins: 09:40, leaves: 09:45,", "8: participants: at the start there is one; it takes two"),
         # what
-        ("  - owner: Runa\n    goal:", "  - goal:", "37: goals[0].owner: is missing"),
-        ("owner: Runa", "owner: Runna", "37: goals[0].owner: 'Runna' is no participant (did you mean 'Runa'?)"),
         (
             "time_analysis,",
             "time_analysys,",
@@ -108,18 +69,7 @@ from tertulia.worlds.scenario_file import read_scenario_file
         ),
         ("time_analysis,", "goal_summary,", "39: mechanisms[1]: 'goal_summary' stands twice"),
         ("designated", "selfdriven", "40: order: unknown order 'selfdriven' (did you mean 'self_driven'?)"),
-        ("order: designated", "order: [a]", "40: order: unknown order ['a']"),
-        ("lambda: 0.3", "lambda: 3", "41: lambda: takes 1 at most, not 3"),
-        ("rounds: 40", "rounds: 0", "42: limits.rounds: takes 1 or more, not 0"),
-        ("minutes: 25", "hours: 25", "42: limits.hours: is not a field here"),
         ("tie_s: 0.2", "ties: 0.2", "43: parameters.ties: unknown parameter 'ties' (did you mean 'tie_s'?)"),
-        (
-            "tie_s: 0.2",
-            "qqqq: 0.2",
-            "43: parameters.qqqq: unknown parameter 'qqqq'; `tertulia settings` lists what there is",
-        ),
-        ("tie_s: 0.2", "tie_s: -1", "43: parameters.tie_s: -1: takes 0 or more"),
-        ("tie_s: 0.2", "tie_s: [1]", "43: parameters.tie_s: takes one value: [1]"),
         (
             "tie_s: 0.2",
             "memory_items_min: 40",
@@ -130,7 +80,6 @@ from tertulia.worlds.scenario_file import read_scenario_file
             "max_turns: 9, max_rounds: 9",
             "43: parameters.max_rounds: stands twice; it is another name of 'max_",
         ),
-        ("tie_s: 0.2", "removal_factor: 0.2", "41: lambda: is set under parameters too; keep one of the two"),
         ("tie_s: 0.2", "max_rounds: 9", "42: limits.rounds: is set under parameters too; keep one of the two"),
     ],
 )
@@ -153,15 +102,6 @@ def test_a_meeting_takes_two_to_a_thousand(tmp_path: Path) -> None:
     assert scenario_error(write(1)) == "5: participants: needs 2 or more, not 1"
 
 
-def test_weights_that_just_reach_the_threshold_pass(meeting_file: ScenarioFile) -> None:
-    exactly = (
-        "{topic: 0.1, goal: 0.5, emotion: 0.1, personality: 0.2}",
-        "{topic: 0.3, goal: 0.1, emotion: 0.2, personality: 0}",
-    )
-    assert 0.3 + 0.1 + 0.2 != 0.6, "as floating-point numbers"
-    assert read_meeting(meeting_file(exactly)).participants[0].weights.total == pytest.approx(0.6)
-
-
 def test_weights_are_refused_where_nobody_can_reach_the_threshold(meeting_file: ScenarioFile) -> None:
     raised, raced = ("threshold: 0.6", "threshold: 1.1"), ("order: designated", "order: self_driven")
     assert read_meeting(meeting_file(raised)), "nobody races for the floor"
@@ -169,19 +109,6 @@ def test_weights_are_refused_where_nobody_can_reach_the_threshold(meeting_file: 
         "8: participants: nobody can reach willingness_threshold=1.1: the highest weights, those of 'Jonas', add up to"
     )
     assert read_meeting(meeting_file(("goal: 0.5,", "goal: 0.1,"), raced)), "Jonas and Runa can"
-
-
-def test_weights_are_checked_against_the_threshold_of_a_run_too(meeting_file: ScenarioFile) -> None:
-    meeting = read_meeting(meeting_file())
-    check_weights(meeting, max(attendee.weights.total for attendee in meeting.participants))
-    with pytest.raises(ScenarioError, match=r"^boiler: nobody can reach willingness_threshold=1\.5"):
-        check_weights(meeting, 1.5)
-
-
-def test_mechanisms_are_not_checked_where_none_are_known(meeting_file: ScenarioFile) -> None:
-    scenario = read_scenario_file(meeting_file(("time_analysis", "mine")))
-    assert isinstance(scenario, MeetingScenario)
-    assert scenario.meeting("x").mechanisms == ("mine", "goal_summary")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Files that block, never end, or grow when they are read: told in one line, fast, whatever they are handed over as."""
 
-import json
 import os
 import subprocess
 import sys
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tertulia.state.errors import TertuliaError
-from tertulia.state.files import open_regular, read_text
+from tertulia.state.files import open_regular
 from tertulia.views.measuring.dialogue_file import read_dialogues
 from tertulia.views.measuring.scores import read_prompt
 from tertulia.worlds.catalog import TOWNS, list_cases, resolve
@@ -142,19 +141,6 @@ def test_a_file_that_becomes_a_pipe_while_it_is_opened_does_not_block(
     monkeypatch.setattr(os, "stat", lambda path: regular)
     with pytest.raises(OSError, match="it is a pipe"), open_regular(tmp_path / "pipe", 10):
         pass
-
-
-def test_a_file_that_states_no_size_is_read_to_the_limit() -> None:
-    with pytest.raises(OSError, match="the most that is read"):
-        read_text(Path("/proc/self/maps"), 100)
-
-
-def test_a_line_of_dialogues_has_a_limit_of_its_own(tmp_path: Path) -> None:
-    at = tmp_path / "lines.jsonl"
-    with at.open("wb") as file:
-        file.write(b'{"case": "a", "dialogue": [["Ida", "Hello."]]}\n')
-        file.truncate(100 * 10**6)
-    refused(lambda: list(read_dialogues(at)), at, "line 2: has more than 16 MB")
 
 
 # --- what grows, and what is long -------------------------------------------------------------------------------------
@@ -299,9 +285,3 @@ def test_so_is_json(tmp_path: Path, content: str) -> None:
     refused(lambda: read_prompt(at), at)
     refused(lambda: list(read_dialogues(at)), at)
     refused(lambda: list_cases(f"ga:{town}"), nodes)
-
-
-def test_what_is_shipped_is_far_from_the_limits() -> None:
-    largest = max(file.stat().st_size for file in (ROOT / "tertulia" / "worlds" / "meetings").glob("*.yaml"))
-    assert largest < MOST_BYTES / 20
-    assert json.loads(read_text(next(TOWNS["tidewell"].rglob("nodes.json")), 10**6))

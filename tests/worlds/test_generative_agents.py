@@ -39,28 +39,6 @@ def test_one_dialogue_is_one_pair_with_one_text_at_its_earliest_time(run: RunBui
     assert log.memory_counts(0) == {"Ann": 1, "Bea": 1}
 
 
-def test_texts_that_differ_are_two_dialogues(run: RunBuilder) -> None:
-    run.person("Ann", chat("12:00:00", "Ann", "Bea", HELLO))
-    run.person("Bea", chat("12:00:00", "Bea", "Ann", [*HELLO, ["Ann", "Bye."]]))
-    assert len(read_log(run.write()).dialogues) == 2
-
-
-def test_cases_count_from_0_in_order_of_time(run: RunBuilder) -> None:
-    run.talk("15:00:00", "Ann", "Bea", LATER).talk("12:00:00", "Ann", "Bea", HELLO)
-    log = read_log(run.write())
-    assert [dialogue.initiator for dialogue in log.dialogues] == ["Ann", "Bea"]
-
-
-def test_dialogues_of_one_moment_keep_one_order(tmp_path: Path) -> None:
-    orders = []
-    for people in (["Ann", "Bea", "Cai", "Dov"], ["Dov", "Cai", "Bea", "Ann"]):
-        run = RunBuilder(tmp_path / "run")
-        for subject, partner in zip(people[::2], people[1::2], strict=True):
-            run.talk("12:00:00", subject, partner, [[min(subject, partner), "Hello."]])
-        orders.append([dialogue.pair for dialogue in read_log(run.write()).dialogues])
-    assert orders[0] == orders[1] == [("Ann", "Bea"), ("Cai", "Dov")]
-
-
 @pytest.mark.parametrize("empty", [None, [], "", [["Ann", " "]]])
 def test_chats_without_text_or_partner_are_skipped_and_counted(run: RunBuilder, empty: object) -> None:
     run.talk("12:00:00", "Ann", "Bea", HELLO)
@@ -86,23 +64,11 @@ def test_previous_dialogues_are_earlier_ones_of_the_same_pair(run: RunBuilder) -
 # --- what may be known ----------------------------------------------------------------------------------------------
 
 
-def test_memories_are_from_strictly_before(run: RunBuilder) -> None:
-    run.person("Ann", event("11:59:59", "Ann", "washing up"), event("12:00:00", "Ann", "looking up"))
-    run.talk("12:00:00", "Ann", "Bea", HELLO)
-    assert [memory.text for memory in case_of(run).initiator.memories] == ["Ann is baking bread", "Ann is washing up"]
-
-
 def test_a_memory_keeps_id_kind_importance_and_time(run: RunBuilder) -> None:
     run.person("Ann", node("thought", "09:00:00", "Ann likes Bea", "Ann", "like", "Bea", poignancy=7, extra=[1]))
     memory = case_of(run.talk("12:00:00", "Ann", "Bea", HELLO)).initiator.memories[1]
     assert (memory.id, memory.kind, memory.importance) == ("node_2", "thought", 7)
     assert memory.created == datetime(2023, 2, 13, 9)
-
-
-def test_records_of_one_moment_come_in_the_order_of_their_numbers(run: RunBuilder) -> None:
-    run.person("Ann", *(event("09:00:00", "Ann", f"counting to {number}") for number in range(1, 13)))
-    memories = case_of(run.talk("12:00:00", "Ann", "Bea", HELLO)).initiator.memories
-    assert [memory.id for memory in memories] == [f"node_{number}" for number in range(1, 14)]
 
 
 def test_only_what_lasts_is_taken_from_scratch(run: RunBuilder) -> None:
@@ -138,13 +104,6 @@ def test_a_summary_that_an_earlier_dialogue_has_too_gives_nothing_away(run: RunB
     assert [memory.kind for memory in case_of(run, 1).partner.memories] == ["event", "chat"]
 
 
-def test_a_summary_that_an_earlier_dialogue_gets_only_later_is_still_of_the_future(run: RunBuilder) -> None:
-    run.talk("11:00:00", "Ann", "Bea", HELLO, "conversing about bread")
-    run.talk("12:00:00", "Ann", "Bea", HELLO, SUMMARY).talk("12:00:00", "Ann", "Bea", LATER, SUMMARY)
-    run.person("Ann", event("11:59:50", "Bea", SUMMARY))
-    assert [memory.kind for memory in case_of(run, 1).participant("Ann").memories] == ["event", "chat"]
-
-
 # --- what they were doing, and where --------------------------------------------------------------------------------
 
 
@@ -162,26 +121,12 @@ def test_the_step_that_plans_the_conversation_is_passed_over(run: RunBuilder, de
     assert case_of(run.talk("12:00:00", "Ann", "Bea", HELLO, SUMMARY)).initiator.activity == "kneading dough"
 
 
-def test_a_step_with_the_text_of_the_conversation_is_passed_over(run: RunBuilder) -> None:
-    run.step("09:00:00", "Ann", "kneading dough @ Town:Mill:bakehouse:trough")
-    run.step("11:59:50", "Ann", "chatting @ <persona> Bea", HELLO)
-    assert case_of(run.talk("12:00:00", "Ann", "Bea", HELLO)).initiator.activity == "kneading dough"
-
-
 def test_without_movement_the_activity_is_the_last_own_event_that_is_neither_idle_nor_a_chat(run: RunBuilder) -> None:
     run.person("Ann", event("09:00:00", "Ann", "idle"), event("09:01:00", "Bea", "waving"))
     run.person("Ann", node("event", "09:02:00", "Ann is talking to Cai", "Ann", "chat with", "Cai"))
     case = case_of(run.talk("12:00:00", "Ann", "Bea", HELLO))
     assert case.initiator.activity == "baking bread"
     assert any("master_movement.json is not there" in note for note in case.withheld)
-
-
-def test_movement_without_meta_is_not_used_and_that_is_said(run: RunBuilder) -> None:
-    run.step("09:00:00", "Ann", "kneading dough @ Town:Mill:bakehouse:trough").talk("12:00:00", "Ann", "Bea", HELLO)
-    (run.write() / "meta.json").unlink()
-    case = read_log(run.folder).case(0, "a run")
-    assert case.initiator.activity == "baking bread"
-    assert any("meta.json is not there" in note for note in case.withheld)
 
 
 def test_what_cannot_be_known_is_said(tmp_path: Path) -> None:
@@ -217,15 +162,11 @@ def test_a_building_with_one_room_tells_the_room(run: RunBuilder, rooms: list[st
 @pytest.mark.parametrize(
     ("address", "expected"),
     [
-        ("The Ville:Hobbs Cafe:cafe:counter", "cafe at Hobbs Cafe"),
         ("The Ville:Hobbs Cafe:cafe", "cafe at Hobbs Cafe"),
         ("The Ville:College:hallway:<random>", "hallway at College"),
         ("The Ville:College:<random>", "College"),
-        ("The Ville:Park:Park:bench", "Park"),
         ("The Ville:Park", "Park"),
         ("<persona> Ann", None),
-        ("The Ville", None),
-        ("", None),
     ],
 )
 def test_an_address_as_people_say_it(address: str, expected: str | None) -> None:
@@ -246,13 +187,7 @@ def _spoil_node(run: RunBuilder, **changes: object) -> None:
     ("changes", "complaint"),
     [
         ({"created": "yesterday"}, "node_1.created: takes a time of the form YYYY-MM-DD HH:MM:SS, not 'yesterday'"),
-        ({"created": None}, "node_1.created: takes a time of the form"),
-        ({"created": "gone"}, "node_1.created: is missing; add it"),
-        ({"poignancy": "high"}, "node_1.poignancy: takes a number, not 'high'"),
         ({"poignancy": 11}, "node_1.poignancy: takes 10 at most, not 11"),
-        ({"type": "dream"}, "node_1.type: takes 'event', 'thought' or 'chat', not 'dream'"),
-        ({"description": 5}, "node_1.description: takes a text, not 5"),
-        ({"type": "chat", "filling": "hello"}, "node_1.filling: takes a list, not 'hello'"),
         ({"type": "chat", "filling": [["Ann"]]}, "node_1.filling.0: needs 2 or more, not 1"),
     ],
 )
@@ -273,22 +208,12 @@ def test_broken_json_is_named_with_file_line_and_column(run: RunBuilder, which: 
         read_log(run.folder)
 
 
-@pytest.mark.parametrize("name", ["master_movement.json", "meta.json"])
-def test_broken_movement_files_are_named(run: RunBuilder, name: str) -> None:
-    run.step("09:00:00", "Ann", "kneading @ Town:Mill").talk("12:00:00", "Ann", "Bea", HELLO).write()
-    (run.folder / name).write_text("[1,\n2")
-    with pytest.raises(ScenarioError, match=rf"{name}:2:2: broken JSON"):
-        read_log(run.folder)
-
-
 @pytest.mark.parametrize(
     ("name", "content", "complaint"),
     [
         ("master_movement.json", {"0": {"Ann": {"movement": [1, 2]}}}, "0.Ann.description: is missing; add it"),
         ("master_movement.json", {"noon": {}}, "'noon' is not the number of a step"),
-        ("master_movement.json", [], "takes fields, each with its value, not []"),
         ("meta.json", {"start_date": "2023-02-13", "sec_per_step": 10}, "start_date: '2023-02-13' is not a date of"),
-        ("meta.json", {"start_date": "February 13, 2023", "sec_per_step": 0}, "sec_per_step: takes more than 0"),
     ],
 )
 def test_wrong_movement_files_are_named(run: RunBuilder, name: str, content: object, complaint: str) -> None:
@@ -338,19 +263,6 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
 def test_a_run_in_which_nobody_talks_is_refused(run: RunBuilder) -> None:
     run.person("Ann", chat("12:00:00", "Ann", "Bea", None))
     with pytest.raises(ScenarioError, match=r"holds no dialogue to start from \(1 chats without text, 0 with"):
-        read_log(run.write())
-
-
-@pytest.mark.parametrize(
-    ("record", "complaint"),
-    [
-        (chat("12:00:00", "Ann", "Ann", [["Ann", "Hm."]]), "node_2: object: a chat of 'Ann' with themselves"),
-        (chat("12:00:00", "Ann", "Bea", [["Cai", "Hm."]]), "node_2: filling: the first speaker 'Cai' is neither 'Ann'"),
-    ],
-)
-def test_a_chat_that_cannot_be_a_dialogue_of_two_is_named(run: RunBuilder, record: dict, complaint: str) -> None:
-    run.person("Ann", record)
-    with pytest.raises(ScenarioError, match=complaint):
         read_log(run.write())
 
 
@@ -433,16 +345,3 @@ def test_the_published_run_has_eight_cases() -> None:
         "store at The Willows Market and Pharmacy",
         "common room at Dorm for Oak Hill College",
     ]
-
-
-@pytest.mark.parametrize("number", [0, 3, 7])
-def test_nothing_of_the_future_leaks_from_the_published_run(tmp_path: Path, number: int) -> None:
-    log = read_log(real_run())
-    dialogue, case = log.dialogues[number], log.case(number, "x")
-    known = case.model_dump_json()
-    earlier = {line.text for dialogue in case.previous_dialogues for line in dialogue.utterances}
-    for later in log.dialogues[number:]:
-        new = {line.text for line in later.utterances} - earlier
-        assert not any(json.dumps(text, ensure_ascii=False)[1:-1] in known for text in new | later.summaries.keys())
-    cut = read_log(until(real_run(), case.time, dialogue.utterances, tmp_path / "run"))
-    assert cut.case(len(cut.dialogues) - 1, "x") == case

@@ -1,19 +1,15 @@
-"""Towns of any size: who meets, without a list of all pairs, and a town that is made from a seed."""
+"""Towns of any size: who meets, without a list of all pairs."""
 
 from datetime import datetime
 from itertools import combinations, pairwise
-from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.made_town import make_town
 
 from tertulia.nodes.town.draw_encounters import encounters_of
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Persona
 from tertulia.state.town import Habit, Resident, Town
-from tertulia.worlds.town import open_town
 
 NAMES = "ABCDEFG"
 
@@ -78,37 +74,10 @@ def test_of_the_pairs_that_have_met_least_those_in_one_place_come_first(town: To
         met[pair] += 1
 
 
-def test_a_day_may_have_more_encounters_than_minutes(tmp_path: Path) -> None:
-    make_town(tmp_path / "town", 60)
-    town = open_town(f"ga:{tmp_path / 'town'}", from_log=False).town
+def test_a_day_may_have_more_encounters_than_minutes() -> None:
+    residents = tuple(Resident(persona=Persona(name=f"P{number}", age=30), days=((),)) for number in range(60))
+    town = Town(name="quay", begins=datetime(2026, 5, 16), residents=residents)
     encounters = encounters_of(town, 1, 1, 1200)
     assert [encounter.number for encounter in encounters] == [*range(1, 1201)]
     assert all(earlier.time <= later.time for earlier, later in pairwise(encounters))
     assert len({frozenset(encounter.pair) for encounter in encounters}) == 1200  # of 1770 pairs
-
-
-def test_a_made_town_is_a_town(tmp_path: Path) -> None:
-    make_town(tmp_path / "town", 15, seed=4)
-    opened = open_town(f"ga:{tmp_path / 'town'}", from_log=False)
-    names = [resident.persona.name for resident in opened.town.residents]
-    assert len(set(names)) == 15
-    assert [len(opened.memories[name]) for name in names] == [6] * 15
-    assert all(resident.days[0][0].asleep for resident in opened.town.residents)
-    in_pairs = {past.pair for past in opened.town.past}
-    assert {name for pair in in_pairs for name in pair} == {*names}, "everybody has talked with a neighbour"
-
-
-def test_the_same_seed_makes_the_same_town(tmp_path: Path) -> None:
-    for name, seed in (("first", 1), ("again", 1), ("another", 2)):
-        make_town(tmp_path / name, 4, seed)
-    written = {
-        folder.name: {str(file.relative_to(folder)): file.read_text() for file in folder.rglob("*.json")}
-        for folder in tmp_path.iterdir()
-    }
-    assert written["first"] == written["again"] != written["another"]
-
-
-@pytest.mark.parametrize("people", [1, 50_001])
-def test_a_town_that_can_not_be_made(tmp_path: Path, people: int) -> None:
-    with pytest.raises(ValueError, match=f"a town of {people}"):
-        make_town(tmp_path / "town", people)

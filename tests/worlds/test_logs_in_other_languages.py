@@ -94,11 +94,6 @@ def test_idle_things_of_a_chinese_log_are_no_memories(tmp_path: Path) -> None:
     assert "床是空闲的" not in [memory.text for memory in town.memories["玛丽亚"]]
 
 
-def test_the_number_of_records_is_what_the_stream_has(tmp_path: Path) -> None:
-    log = read_log(chinese_run(tmp_path / "run").write())
-    assert log.memory_counts(0) == {"玛丽亚": 5, "克劳斯": 1}
-
-
 @pytest.mark.parametrize(("described", "activity"), READING.values(), ids=list(READING))
 @pytest.mark.parametrize("name", ["Ana Ruiz", "王小明"])
 def test_an_activity_is_what_stands_behind_the_name(tmp_path: Path, described: str, activity: str, name: str) -> None:
@@ -126,12 +121,6 @@ def test_what_is_busy_is_not_idle(state: str) -> None:
     assert not is_idle(state)
 
 
-def test_a_thought_about_idleness_stays(tmp_path: Path) -> None:
-    run = RunBuilder(tmp_path / "run").person("Ana", node("thought", "09:00:00", "床是空闲的", "床", "是", "空闲"))
-    case = case_of(run.talk("12:00:00", "Ana", "Bea", [["Ana", "…"]]))
-    assert [memory.text for memory in case.initiator.memories] == ["床是空闲的"]
-
-
 @pytest.mark.parametrize(
     ("address", "words"),
     [
@@ -143,14 +132,6 @@ def test_a_thought_about_idleness_stays(tmp_path: Path) -> None:
 )
 def test_a_place_is_put_as_its_language_puts_it(address: str, words: str) -> None:
     assert address_in_words(address) == words
-
-
-def test_movement_in_another_language(tmp_path: Path) -> None:
-    run = chinese_run(tmp_path / "run").step("11:00:00", "玛丽亚", "玛丽亚正在洗碗 @ 小镇:宿舍:厨房:水池")
-    run.write()
-    (run.folder / "meta.json").write_text('{"start_date": "2023年02月13日", "sec_per_step": 10}', encoding="utf-8")
-    case = read_log(run.folder).case(0, "a run")
-    assert case.initiator.activity == "洗碗"
 
 
 def test_sleep_and_talk_are_known_in_other_languages() -> None:

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support.commands import Cli
 from support.meeting_files import KNOWN, TWO_PEOPLE, ScenarioFile, read_meeting, scenario_error
 
-from tertulia.state.meeting import BIG_FIVE, Meeting
+from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import GROUP_CHAT, Parameters
 from tertulia.worlds.catalog import MEETINGS, resolve, settings_of
 from tertulia.worlds.meeting_file import MeetingScenario, check_weights
@@ -63,17 +62,6 @@ def test_times_of_day_are_on_the_day_of_the_meeting_whatever_yaml_takes_them_for
         assert leaves == datetime(2024, 5, 14, 15, 15), clock
 
 
-def test_a_latency_pair_is_in_seconds(meeting_file: ScenarioFile) -> None:
-    assert read_meeting(meeting_file()).participant("Jonas").latency == (4.5, 2.0)
-
-
-def test_traits_stand_for_a_character_that_is_not_described(meeting_file: ScenarioFile) -> None:
-    assert (
-        read_meeting(meeting_file(("    character: patient\n", ""))).participants[0].persona.traits
-        == "extroverted, conscientious"
-    )
-
-
 def test_goals_may_stand_under_their_owner_or_with_their_owner(meeting_file: ScenarioFile) -> None:
     assert [goal.text for goal in read_meeting(meeting_file()).participant("Runa").goals] == ["find the leak"]
     both = read_meeting(meeting_file(("owner: Runa", "owner: Ida Falk")))
@@ -117,15 +105,6 @@ def test_names_may_hold_quotes_and_emoji(meeting_file: ScenarioFile, name: str) 
     assert Meeting.model_validate_json(meeting.model_dump_json()) == meeting
 
 
-def test_a_name_that_yaml_folds_is_one_line(meeting_file: ScenarioFile) -> None:
-    assert (
-        read_meeting(meeting_file(("  - name: Runa", "  - name: Ru\n      na"), ("owner: Runa", "owner: Ru na"))).names[
-            2
-        ]
-        == "Ru na"
-    )
-
-
 # --- which kind a file is ------------------------------------------------------------------------------------------
 
 
@@ -138,12 +117,6 @@ def test_two_people_meet_where_the_file_says_so(tmp_path: Path, more: str) -> No
     assert not isinstance(read_scenario_file(at), MeetingScenario)
     at.write_text(f"{TWO_PEOPLE}{more}\ndescription: y\n")
     assert isinstance(read_scenario_file(at), MeetingScenario)
-
-
-def test_three_people_meet_in_any_case(tmp_path: Path) -> None:
-    at = tmp_path / "three.yaml"
-    at.write_text("name: x\ndescription: y\ntime: 2024-05-14\nparticipants: [{name: A}, {name: B}, {name: C}]\n")
-    assert read_meeting(at).names == ("A", "B", "C")
 
 
 @pytest.mark.parametrize(
@@ -207,29 +180,3 @@ def test_the_team_building_meeting_has_the_facts_of_the_paper() -> None:
     assert meeting.participant("Cindy").silence_discomfort == 1
     assert len(meeting.participant("Eva").goals[0].sub_goals) == 4
     assert all(len(attendee.descriptions) == 10 and attendee.setting for attendee in meeting.participants)
-
-
-def test_meetings_are_listed_beside_the_towns(cli: Cli) -> None:
-    lines = cli("scenarios").out.splitlines()
-    at = lines.index("tertulia run team_building")
-    assert lines[at + 1].startswith("Planning the team day, Thursday 14 May 2026, 15:00 to 15:30, ")
-    assert lines[at + 2] == "Alice, Bob (until 15:15), Cindy, David, Eva"
-    cases = cli("scenarios", "--json").json["cases"]
-    assert {case["scenario"] for case in cases} > set(MEETINGS)
-    assert {case["case"] for case in cases if case["initiator"] is None} == {0}
-
-
-def test_a_file_is_checked_without_being_run(cli: Cli, meeting_file: ScenarioFile) -> None:
-    assert "the broken boiler" in cli("scenarios", str(meeting_file())).out
-    at = meeting_file(("time_analysis", "time_analyses"))
-    cli("scenarios", str(at)).complains(2, "boiler.yaml:39: mechanisms[0]: unknown mechanism 'time_analyses'")
-
-
-def test_the_shipped_meetings_differ_in_kind() -> None:
-    meetings = [resolve(name, KNOWN) for name in MEETINGS]
-    assert sorted(len(meeting.names) for meeting in meetings) == [3, 5, 9]
-    people = [person for meeting in meetings if isinstance(meeting, Meeting) for person in meeting.participants]
-    assert {type(person.latency) for person in people} == {str, tuple}
-    assert {person.joins is None for person in people} == {person.leaves is None for person in people} == {True, False}
-    assert any(len(person.big_five) < len(BIG_FIVE) for person in people)
-    assert any(not person.descriptions for person in people)

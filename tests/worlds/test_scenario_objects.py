@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 import yaml
-from support.meeting_files import KNOWN, SCENARIO
+from support.meeting_files import SCENARIO
 
 from tertulia.state.errors import NotFoundError, ScenarioError, UsageError
-from tertulia.worlds.catalog import MEETINGS, resolve
+from tertulia.worlds.catalog import resolve
 from tertulia.worlds.generated_people import generate_people
 from tertulia.worlds.people import Person
 from tertulia.worlds.scenario_objects import Case, Meeting
@@ -30,14 +30,6 @@ def two() -> list[Person]:
 
 def a_meeting(**fields: Any) -> Meeting:
     return Meeting("the roof", generate_people(3), time=TIME, description="It leaks.", **fields)
-
-
-@pytest.mark.parametrize("name", MEETINGS)
-def test_a_shipped_meeting_that_is_read_and_written_is_the_same(name: str) -> None:
-    read = Meeting.read(MEETINGS[name])
-    read.write("again.yaml")
-    assert Meeting.read("again.yaml") == read
-    assert resolve("again.yaml", KNOWN) == read.start(KNOWN)
 
 
 def test_a_file_with_every_field_that_is_read_and_written_is_the_same() -> None:
@@ -80,40 +72,16 @@ def test_a_case_and_a_meeting_are_made_of_people_from_a_list_or_a_generator() ->
     assert repr(meeting).startswith("<Meeting 'the roof', 2026-05-14 18:00: ")
 
 
-def test_a_changed_copy_leaves_the_original_as_it_is() -> None:
-    meeting = a_meeting()
-    changed = meeting.replace(place="the cellar", removal_factor=0.5)
-    assert (meeting.place, changed.place) == (None, "the cellar")
-    assert changed.content.settings()["removal_factor"] == 0.5
-    assert changed != meeting
-    assert changed.replace(place=None, removal_factor=None) == meeting
-
-
-def test_extensions_are_found_from_wherever_a_file_is_written() -> None:
-    meeting = a_meeting(extensions=["nodes.py", "a_package.entry"])
-    Path("deep").mkdir()
-    meeting.write("deep/roof.yaml")
-    assert Meeting.read("deep/roof.yaml").extensions() == meeting.extensions()
-    assert meeting.extensions()[0] == str(Path("nodes.py").absolute())
-
-
 @pytest.mark.parametrize(
     ("make", "words"),
     [
         (lambda: Meeting(), "Meeting: name: is missing; add it"),
-        (lambda: a_meeting(emotoin=1), "Meeting 'the roof': emotoin: is not a field here"),
-        (lambda: a_meeting(removal_factor=2), "Meeting 'the roof': lambda: "),
-        (lambda: a_meeting(order="alphabetical"), "order: unknown order 'alphabetical'"),
-        (lambda: a_meeting(ends="2026-05-14 17:00"), "ends: 2026-05-14 17:00:00 is not after the start"),
-        (lambda: a_meeting(parameters={"tempreature": 1}), "unknown parameter 'tempreature'"),
         (
             lambda: Meeting("m", [*two(), Person(name=two()[0].name.upper())], time=TIME, description="It leaks."),
             "participants[2].name: 'JAMILA HARTNOLL' is there already, as 'Jamila Hartnoll'; give them names that",
         ),
-        (lambda: Meeting("m", two()[:1], time=TIME, description="d"), "participants: needs 2 or more, not 1"),
         (lambda: Meeting("m", two()[0], time=TIME), "participants: takes a list of people"),  # type: ignore[arg-type]
         (lambda: Case("c", [two()[0]] * 2, time=TIME), "both are called 'Jamila Hartnoll'"),
-        (lambda: Case("c", [two()[0], Person(name="B")], time=TIME), "participants[1].memories: is missing"),
         (
             lambda: Case("c", [two()[0], Person(name="B", memories=["m"], goals=["g"])], time=TIME),
             "participants[1].goals: is not a field here, but in a meeting; tertulia.Meeting makes one",

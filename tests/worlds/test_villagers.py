@@ -1,9 +1,6 @@
 """Populations: the shipped villagers, files of both formats, dealt pictures, and what is refused."""
 
 import json
-import os
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +8,11 @@ import pytest
 from PIL import Image
 
 from tertulia.state.album import Population
-from tertulia.state.errors import NotFoundError, ScenarioError, SettingError, UsageError
-from tertulia.state.parameters import AGENTS, ALBUM_CHAT, Parameters
+from tertulia.state.errors import NotFoundError, ScenarioError, UsageError
+from tertulia.state.parameters import ALBUM_CHAT, Parameters
 from tertulia.worlds.catalog import describe, list_cases, resolve, settings_of
 from tertulia.worlds.changes import with_mechanisms, with_memory, with_person
-from tertulia.worlds.villagers import NAMES, SHIPPED, read_population
-from tertulia.worlds.villagers_file import read_villagers
-from tertulia.worlds.yaml_file import YamlFile
-
-#: The file of the public simulation, where it has been downloaded.
-PUBLIC = Path(__file__).parents[3] / "shared" / "data" / "agent_smith" / "million_villagers_1024.json"
+from tertulia.worlds.villagers import read_population
 
 
 def population(**settings: Any) -> Population:
@@ -82,29 +74,6 @@ def test_more_villagers_are_made_the_first_always_the_same() -> None:
     assert len({villager.album for villager in many.villagers}) > 4000
 
 
-def test_there_are_as_many_as_there_are_names() -> None:
-    names = YamlFile.read(NAMES).values
-    assert all(len({name.casefold() for name in listed}) == len(listed) for listed in names.values())
-    single = len(names["given"]) * len(names["family"])
-    made = population(agents=2 * single).names
-    assert len(set(made)) == 2 * single
-    assert [name for name in made if "-" in name] == list(made[single:])  # family names are joined once all are used up
-    most = single * len(names["family"])
-    with pytest.raises(SettingError, match=f"agents={most + 1}: there are names for {most:,} villagers"):
-        population(agents=most + 1)
-
-
-def test_an_album_has_so_many_pictures_the_latest() -> None:
-    whole, four = population(agents=2), population(agents=2, album_pictures=4)
-    assert [v.album for v in four.villagers] == [v.album[-4:] for v in whole.villagers]
-    assert {picture.id for picture in four.pictures} == {id for v in four.villagers for id in v.album}
-
-
-def test_the_shipped_file_is_of_the_format_that_users_write() -> None:
-    file = read_villagers(SHIPPED)
-    assert (len(file.roles), file.is_public, file.title) == (32, False, "Villagers and their albums")
-
-
 # --- the public format ----------------------------------------------------------------------------------------------
 
 
@@ -147,23 +116,6 @@ def test_pictures_of_the_public_format_that_are_there_are_read(tmp_path: Path) -
         ("tub: White", None),
     ]
     assert all(picture.file is None for picture in population(villagers=file).pictures)
-
-
-@pytest.mark.skipif(not PUBLIC.exists(), reason=f"there is no {PUBLIC.name}: the public simulation's file")
-def test_the_public_file_is_read_whole() -> None:
-    started = time.process_time()
-    read = population(villagers=str(PUBLIC), agents=1024)
-    assert time.process_time() - started < 4  # about one; a reader that compares all with all takes minutes
-    entries = json.loads(PUBLIC.read_text(encoding="utf-8"))
-    assert read.names == tuple(entry["Name"] for entry in entries)
-    for villager, entry in zip(read.villagers, entries, strict=True):
-        items = [item.split("_") for item in entry["Furniture List"].split(";")]
-        assert [(p.caption, p.variant) for p in map(read.picture, villager.album)] == [
-            (item[0], item[1] or None) for item in items
-        ]
-        assert dict(villager.properties) == {k: v for k, v in entry.items() if k not in ("Name", "Furniture List")}
-    assert len(read.pictures) == 835
-    assert len(population(villagers=str(PUBLIC)).villagers) == AGENTS
 
 
 # --- the project's own format ---------------------------------------------------------------------------------------
@@ -267,48 +219,21 @@ def test_a_folder_is_dealt_to_those_whose_file_names_none_of_it(tmp_path: Path, 
         ([public("Xar", "a_b_Image_1_c.png"), {"Name": "Omarquy"}], "'Omarquy' has no album"),
         ([own("Ada", "x")], "has one villager; an album chat needs two or more"),
         ([], "has no villagers; an album chat needs two or more"),
-        (
-            [own("Ada", "x"), own("Ben", "x"), own("ａＤＡ ", "x")],
-            "[2].name: 'ａＤＡ' is there already, as villager 1, 'Ada'; give them names that differ (villager 3, ",
-        ),
         ([own("Ada", "x"), public("Xar", "a_b_Image_1_c.png")], "villager 2 is not of the format of villager 1"),
-        ([own("Ada", "x"), own("")], "[1].name: is empty: ''"),
         ([own("Ada", "x"), own("a" * 201)], "[1].name: takes 200 characters at most, not 201"),
         ([own("Ada", "x"), own("a\nb")], "[1].name: has a line break or a control character: 'a\\nb'"),
-        ([own("Ada", "x"), own("a\x1b[31m")], "[1].name: has a line break or a control character"),
         ([own("Ada", "x"), own("\ud800")], "[1].name: is not in UTF-8"),
-        ([own("Ada", "x"), own("Ben", "x\u2028y")], "[1].album[0]: has a line break or a control character"),
-        (
-            [own("Ada", "x"), own("Ben", 5)],
-            "[1].album[0]: takes fields, each with its value, not 5 (villager 2, 'Ben')",
-        ),
         ([own("Ada", "x"), own("Ben", {"variant": "red"})], "[1].album[0]: takes a caption, or a file"),
-        ([own("Ada", "x"), own("Ben", {"capton": "red"})], "capton: is not a field here (did you mean 'caption'?)"),
-        ([own("Ada", "x"), {"nam": "Ben"}], "[1].nam: is not a field here (did you mean 'name'?)"),
-        (
-            [own("Ada", "x"), {"name": "Ben", "album": "x"}],
-            "[1].album: takes a list, not 'x' (did you mean [x]?) (villager 2, 'Ben')",
-        ),
         ([own("Ada", "x"), {"name": "Ben", "properties": {"Age": None}}], "[1].properties.Age: takes a text"),
-        ([own("Ada", "x"), {"name": "Ben", "properties": ["Age"]}], "[1].properties: "),
-        ([public("Xar", "a"), {"Name": 7, "Furniture List": ""}], "[1].Name: takes a text, not 7 (if this is one"),
-        ([public("Xar", "a"), {"Furniture List": "x"}], "[1].Name: is missing"),
         ([public("Xar", "a"), {"Name": "Y", "Furniture List": 5}], "[1].Furniture List: takes a list, not 5"),
         (
             [own("Ada", {"file": "a.png", "caption": "x"}), own("Ben", {"file": "a.png", "caption": "y"})],
             "[1].album[0]: 'a.png' has the caption 'x' elsewhere; give it one",
         ),
-        ([5, "x"], "[0]: takes fields, each with its value, not 5"),
         ({"people": []}, "takes a list of villagers, or a mapping that has one as `villagers`"),
-        ({"villagers": {"Ada": {}}}, "takes a list of villagers"),
-        ("text", "takes a list of villagers"),
         ("[1,", "not JSON: "),
-        ("- name: Ada", "not JSON: "),
-        ("", "not JSON: "),
         ('[{"name": "A", "name": "B"}]', "not JSON: 'name' stands twice in an object"),
-        ('[{"name": NaN}]', "not JSON: NaN is no number"),
         ("[" * 100_000, "not JSON: "),
-        ("9" * 5000, "not JSON: "),
     ],
 )
 def test_files_that_are_refused(tmp_path: Path, entries: Any, words: str) -> None:
@@ -332,32 +257,6 @@ def test_an_error_in_yaml_names_the_line(folder: Path) -> None:
         match=r"v\.yml:4: \[1\]\.album: takes a list, not 'x' \(did you mean \[x\]\?\) \(villager 2, 'Ben'\)",
     ):
         population(villagers=write(folder / "v.yml", listed))
-
-
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (os.mkfifo, "it is a pipe, not a regular file"),
-        (os.mkdir, "Is a directory"),
-        (lambda at: (at.touch(), os.truncate(at, 10**9)), "MB, the most that is read of such a file"),
-        (lambda at: at.write_bytes(b"\xff\xfe["), "can't be read as text"),
-    ],
-)
-@pytest.mark.parametrize("name", ["v.json", "v.yaml"])
-def test_files_that_do_harm(tmp_path: Path, make: Callable[[Path], Any], words: str, name: str) -> None:
-    make(tmp_path / name)
-    with pytest.raises(ScenarioError, match=words):
-        population(villagers=str(tmp_path / name))
-    with pytest.raises(NotFoundError, match="there is no file of villagers"):
-        population(villagers=str(tmp_path / f"no_{name}"))
-
-
-def test_it_takes_two_and_no_more_than_there_are(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match=r"^agents=1: an album chat needs two or more, who meet in pairs$"):
-        population(agents=1)
-    file = write(tmp_path / "v.json", [own("Ada", "x"), own("Ben", "x")])
-    with pytest.raises(SettingError, match=r"^agents=3: .*v\.json has 2 villagers$"):
-        population(agents=3, villagers=file)
 
 
 def test_a_picture_that_is_none_names_whose_it_is(tmp_path: Path) -> None:
