@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from support.commands import ENDLESS, Cli, Result, rehearse, write_prompt
-from support.ga_builder import RunBuilder, event
 
 
 @pytest.mark.parametrize(
@@ -54,15 +53,6 @@ def test_bad_arguments(cli: Cli, arguments: str, code: int, words: list[str]) ->
     result = cli(*arguments.split())
     result.complains(code, *words)
     assert result.out == ""
-
-
-def test_bad_turns(cli: Cli) -> None:
-    run = rehearse(cli)
-    for turn in ("0", "-1", "99"):
-        cli("show", run, "--turn", turn).complains(3, f"no turn {turn}", "turns 1 to 3")
-    cli("show", run, "--turn", "1", "--lambda", "1.5").complains(2, "--lambda 1.5")
-    cli("show", run, "--turn", "1", "--lambda", "nan").complains(2, "--lambda nan")
-    cli("show", "zz99").complains(3, "'zz99'")
 
 
 def test_odd_prompt_files(cli: Cli, tmp_path: Path) -> None:
@@ -137,21 +127,3 @@ def test_nothing_that_a_terminal_obeys_is_printed(cli: Cli, tmp_path: Path) -> N
     speakers = {turn["speaker"] for turn in cli("show", "@last", "--json").json["turns"]}
     assert any("\x1b" in speaker for speaker in speakers)
     assert run.out.splitlines()[0].startswith('Ida "O\'Neil" 🦀 Falk and Jonas�[31m; DROP TABLE runs, ')
-
-
-def test_a_persona_without_memories(cli: Cli, tmp_path: Path) -> None:
-    people = [{"name": "Ida", "memories": []}, {"name": "Bo", "memories": ["Bo is here."]}]
-    at = write_scenario(tmp_path / "empty.yaml", participants=people)
-    cli("run", str(at), "--rehearse").complains(2, "empty.yaml:1", "memories")
-
-
-def test_a_log_that_is_broken(cli: Cli, tmp_path: Path) -> None:
-    log = RunBuilder(tmp_path / "log")
-    log.person("Ana", event("08:00:00", "Ana", "baking")).person("Bo", event("08:00:00", "Bo", "fishing"))
-    log.talk("09:00:00", "Ana", "Bo", [["Ana", "Hello."]]).write()
-    assert cli("run", f"ga:{log.folder}:0", "--rehearse", "--rounds", "1", "--json").json["turns"] == 1
-    nodes = log.file("Bo", "nodes")
-    nodes.write_text(nodes.read_text().replace('"chat",', '"chat"', 1))
-    cli("run", f"ga:{log.folder}", "--rehearse").complains(2, "Bo", "nodes.json:", "broken JSON")
-    nodes.unlink()
-    cli("scenarios", f"ga:{log.folder}").complains(2, "Bo", "nodes.json")

@@ -184,17 +184,6 @@ def test_score(cli: Cli, tmp_path: Path) -> None:
     assert "Memory two." in cli(*arguments).out
 
 
-def test_a_reducer_is_recorded_and_forked(cli: Cli, tmp_path: Path) -> None:
-    run = cli("run", "tidewell", "--rehearse", "--rounds", "2", "--set", "reducer=capped", "--json").json["run"]
-    assert cli("show", run, "--json").json["parameters"]["reducer"] == "capped"
-    fork = cli("fork", run, "--at", "2", "--set", "reducer=beyond-neutral", "--json").json["run"]
-    assert cli("show", fork, "--json").json["parameters"]["reducer"] == "beyond-neutral"
-    cli("run", "tidewell", "--rehearse", "--set", "reducer=sinks").complains(2, "beyond-neutral")
-    prompt = write_prompt(tmp_path / "prompt.json", "one")
-    scored = cli("score", str(prompt), "--model", "rehearsal", "--response", "Yes.", "--reducer", "capped", "--json")
-    assert scored.json["reducer"] == "capped"
-
-
 def test_metrics(cli: Cli, tmp_path: Path) -> None:
     at = tmp_path / "dialogues.jsonl"
     lines = [{"case": case, "dialogue": [["Ana", "Hello."], ["Bo", f"Day {n}."]]} for case in "ab" for n in (1, 2)]

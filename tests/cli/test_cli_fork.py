@@ -126,22 +126,6 @@ def test_people_change_where_the_fork_begins(cli: Cli, meeting: str) -> None:
     assert any("Bob keeps bees." in unit["text"] for unit in asked)
 
 
-def test_whose_goals_change_is_prepared_again(cli: Cli, meeting: str) -> None:
-    fork = forked(cli, meeting, *FOURTH, "--person", "Bob.goals=[keep bees, sell honey]")
-    plans = {
-        run: {
-            character["agent"]: character["plan"]
-            for character in cli("show", run, "--turn", "0", "--json").json["characters"]
-        }
-        for run in (meeting, fork)
-    }
-    assert plans[fork]["Bob"] != plans[meeting]["Bob"]
-    assert {name: plan for name, plan in plans[fork].items() if name != "Bob"} == {
-        name: plan for name, plan in plans[meeting].items() if name != "Bob"
-    }
-    assert turns(cli, fork)[:3] == turns(cli, meeting)[:3]
-
-
 def test_memories_come_and_go(cli: Cli, dialogue: str) -> None:
     found = cli("search", "lantern*", "--run", dialogue, "--kind", "memory", "--json").json["passages"]
     assert found
@@ -257,18 +241,6 @@ def test_an_interrupted_fork_goes_on(cli: Cli, meeting: str, monkeypatch: pytest
             assert cli("fork", meeting, *arguments).code == 1
         assert cli("resume", "@last", "--json").json["turns"] == (2 if "--rounds" in arguments else 5)
         assert cli("diff", whole, "@last", "--exit-code").code == 0
-
-
-def test_runs_shows_the_tree(cli: Cli, meeting: str, dialogue: str) -> None:
-    child = forked(cli, meeting, "--at", "5")
-    grandchild = forked(cli, child, "--at", "5")
-    printed = [line.rstrip() for line in cli("runs").out.splitlines()[1:]]
-    assert printed[0].startswith(dialogue)
-    assert printed[1].startswith(meeting)
-    assert printed[2].startswith(f"└ {child}")
-    assert printed[3].startswith(f"  └ {grandchild}")
-    assert f"{child} turn 5" in printed[3]
-    assert [row["run"] for row in cli("runs", "--json").json["runs"]] == [grandchild, child, dialogue, meeting]
 
 
 def test_a_turn_that_was_being_stored_is_to_be_resumed_first(cli: Cli, tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from support.stored import a_case, a_run, write_turns
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.state.records import Turn, TurnRecord
 from tertulia.storage.store import SqlStore
-from tertulia.views.measuring.pruned_turns import inconsistency_of_runs, removal_of_runs
 
 QUICK = ("--embedder", "rehearsal")
 RUNS = ("r1", "r2")
@@ -74,20 +73,6 @@ def test_exports_that_make_no_sense(cli: Cli, store: SqlStore) -> None:
     cli("export", "r1", "--format", "messages", "--out", "x").complains(2, "--force")
 
 
-def test_removal_and_inconsistency_of_stored_runs(cli: Cli, store: SqlStore) -> None:
-    found = cli("metrics", *RUNS, *QUICK, "--json").json
-    records = [store.run(run) for run in RUNS]
-    assert found["removal"] == {"cafe": removal_of_runs(store, records).model_dump()}
-    assert found["inconsistency"] == {"cafe": inconsistency_of_runs(store, records).model_dump()}
-    assert found["removal"]["cafe"]["prompts"] == found["inconsistency"]["cafe"]["judged"] == 5
-    assert found["removal"]["cafe"]["items"] == pytest.approx(2 / 45)
-    assert found["inconsistency"]["cafe"]["before"] == 3.5
-    scores = [store.turn_record("r1", turn).scores or {} for turn in (1, 2)]
-    memories = [{unit: score for unit, score in of.items() if unit.startswith("memory")} for of in scores]
-    shares = [(of["memory.m1"] + of["memory.m3"]) / sum(of.values()) for of in memories]
-    assert removal_of_runs(store, records[:1]).attention == pytest.approx(sum(shares) / 2)
-
-
 def test_what_is_measured_beside_on_request(cli: Cli, store: SqlStore) -> None:
     Path("others.jsonl").write_text(json.dumps({"case": "cafe", "dialogue": [["Bo", "Line 1?"]]}), encoding="utf-8")
     further = ("--by-index", "--against", "others.jsonl", "--fluency", "rehearsal")
@@ -130,7 +115,6 @@ LINES = (
     ("Ana", "Where did you put the key?"),
     ("Bo", "In the boat."),
 )
-FAULTS = {"repeats": 0.25, "misnames": 0.25, "without_sense": 0.5}
 
 
 @pytest.fixture
@@ -141,15 +125,6 @@ def told(store: SqlStore) -> SqlStore:
         spoken = Turn(turn=at, round=at, speaker=speaker, text=text, sim_time_s=4.0 * at, ended=False)
         store.save_turn("told", TurnRecord(turn=spoken))
     return store
-
-
-def test_each_line_of_a_run_or_a_file_is_read_where_it_was_said(cli: Cli, told: SqlStore) -> None:
-    sense = cli("metrics", "told", *QUICK, "--json").json["sense"]
-    assert {name: sense["cases"]["cafe"][name] for name in FAULTS} == FAULTS
-    cli("export", "told", "--jsonl", "all.jsonl")
-    cli("export", "told", "--format", "dialogues", "--out", "lines.jsonl")
-    for file in ("all.jsonl", "lines.jsonl"):
-        assert cli("metrics", file, *QUICK, "--json").json["sense"] == sense
 
 
 @pytest.mark.parametrize("spoiled", ['"no list"', '["repeats", "malice"]', "null"])

@@ -172,22 +172,7 @@ def test_what_has_to_be_mended_is_told(
     assert given != "view" or len(failed) == 1
 
 
-@pytest.mark.usefixtures("two_rounds")
-def test_a_condition_that_gives_no_reason_in_words_is_told(cli: Cli, write: Any) -> None:
-    body = "async def run(view):\n    return Finding()\n\nMECHANISMS = (mechanism(run, condition=lambda view: True),)"
-    result = cli("nodes", "check", write(body))
-    assert result.code == 1
-    assert "returned True, not a text or None" in result.out
-
-
 NEVER_ENDS = "async def run(state, runtime):\n    while True:\n        pass\n\nNODES = (scorer(run),)"
-
-
-@pytest.mark.usefixtures("two_rounds")
-def test_wherever_a_check_is_stopped_it_ends(write: Any, tmp_path: Path) -> None:
-    registry = load_extensions([str(tmp_path / write(NEVER_ENDS))])
-    for patience_s in (0.01, 0.05, 0.2):
-        assert any(check.problem is not None for check in check_all(registry, patience_s))
 
 
 @pytest.mark.usefixtures("two_rounds")
@@ -230,19 +215,6 @@ def test_a_graph_shows_what_stands_in_it(cli: Cli, write: Any) -> None:
     (node,) = shown["nodes"]
     assert (node["place"], node["name"], Path(node["source"]).name) == ("score", "mine", "mine.py")
     assert "designated(designated)" in cli("graph", "group_chat", "--set", "order=designated").out
-
-
-def test_a_graph_shows_what_was_added(cli: Cli, write: Any) -> None:
-    body = """
-async def run(state, runtime):
-    return {}
-
-NODES = (Node("musing", "after_perceive", "muses", run),)
-"""
-    drawing = cli("graph", "cognition", "--extension", write(body), "--set", "nodes.after_perceive=musing").out
-    assert "after_perceive(after_perceive<br/>musing)" in drawing
-    assert "perceive --> after_perceive;" in drawing
-    assert "after_perceive --> choose_mechanisms;" in drawing
 
 
 def test_graphs_that_are_not_there_are_told(cli: Cli) -> None:
@@ -294,15 +266,6 @@ def test_a_run_goes_on_with_the_extension_that_it_began_with_or_a_changed_one_th
     assert cli("fork", "@last", "--at", "2", "--json").json["turns"] == 4  # it was accepted
     (tmp_path / "mine.py").unlink()
     assert len(cli("show", "@last", "--json").json["turns"]) == 4
-
-
-def test_a_fork_has_what_its_parent_has_and_more(cli: Cli, write: Any) -> None:
-    parent = cli("run", "tidewell", "--rehearse", "--rounds", "3", "--set", "ending=off", "--json").json["run"]
-    child = cli("fork", parent, "--at", "2", "--extension", write(GOOD), "--set", "nodes.score=mine", "--json").json
-    assert scored_by(cli, child["run"]) == ["rehearsal", "mine", "mine"]
-    again = cli("fork", child["run"], "--at", "3", "--set", "nodes.score=length", "--json").json
-    assert scored_by(cli, again["run"]) == ["rehearsal", "mine", "length in tokens of rehearsal"]
-    cli("fork", parent, "--at", "2", "--set", "nodes.score=mine").complains(2, "no node 'mine'", "--extension")
 
 
 def scored_by(cli: Cli, run: str) -> list[str]:

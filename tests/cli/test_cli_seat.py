@@ -1,7 +1,6 @@
 """A seat for a person on the command line: from a pipe, at a terminal, left and taken again."""
 
 import asyncio
-import json
 import os
 import re
 import select
@@ -76,25 +75,10 @@ def test_lines_of_a_pipe_are_what_is_said_and_where_they_end_the_run_is_interrup
     assert turns() == first
 
 
-def test_who_types_leave_leaves(types: Types) -> None:
-    result = types(*MEETING, text="Hello, all of you.\n/leave\nnot said\n")
-    assert result.code == 130
-    assert "to go on: tertulia resume" in result.err
-    assert types("resume", "@last", text="/pass\n" * 4).code == 0
-    assert "not said" not in own("Bob")
-
-
 def test_an_empty_line_is_asked_again_in_a_dialogue(types: Types) -> None:
     result = types(*DIALOGUE, text="\n  \nWell then.\nYes.\n")
     assert own("Emeka Obiora") == ["Well then.", "Yes."]
     assert result.err.count("nobody else can speak now") == 2
-
-
-def test_words_that_got_no_floor_are_said_again_with_enter(types: Types) -> None:
-    words = "We could go to the lake."
-    result = types(*MEETING, "--seed", "3", text=f"{words}\n\n\n\n")
-    assert f"you did not get the floor for: {words}" in result.err
-    assert own("Bob") == [words]
 
 
 def test_a_word_behind_a_slash_is_no_speech(types: Types) -> None:
@@ -121,27 +105,9 @@ def test_without_standard_input_the_run_waits_to_be_resumed(cli: Cli, monkeypatc
     assert cli(*DIALOGUE).code == 130
 
 
-def test_json_is_one_line_and_what_was_said_is_told_with_the_question(types: Types) -> None:
-    result = types(*DIALOGUE, "--json", text="Good morning.\nI have to go.\n")
-    assert json.loads(result.out) == {"run": result.err.split()[1], "status": "finished", "turns": 4}
-    (second,) = [turn.text for turn in turns() if turn.turn == 2]
-    assert second in result.err
-
-
 def test_a_name_that_nobody_has_is_told_with_those_there_are(types: Types) -> None:
     types("run", "tidewell", "--rehearse", "--seat", "Nobody").complains(3, "Nobody", "Emeka Obiora", "Leila Haddad")
     types("run", "tidewell", "--rehearse", "--set", "seat=Nobody").complains(3, "Nobody", "Emeka Obiora")
-
-
-def test_a_scenario_that_gives_the_seat_is_a_setting_like_others(types: Types, cli: Cli) -> None:
-    assert types(*DIALOGUE[:3], "--rounds", "1", "--set", "seat=Emeka Obiora", text="Hi.\n").code == 0
-    assert cli("show", "@last", "--json").json["parameters"]["seat"] == "Emeka Obiora"
-
-
-def test_a_dry_run_counts_the_calls_of_the_others(cli: Cli) -> None:
-    counted = cli("run", "tidewell", "--dry-run", "--rounds", "4", "--seat", "Emeka", "--json").json
-    assert {row["agent"] for row in counted["cost"]} == {"Leila Haddad"}
-    assert cli("run", "team_building", "--dry-run", "--rounds", "2", "--seat", "Bob").code == 0
 
 
 # --- looked at afterwards -------------------------------------------------------------------------------------------
@@ -167,20 +133,6 @@ def test_a_typed_run_is_shown_replayed_compared_and_exported(types: Types, cli: 
     for command in (("timeline",), ("show", "--cost"), ("diff", "@last"), ("export", "--jsonl", "run.jsonl")):
         assert cli(command[0], "@last", *command[1:]).code == 0
     assert "We could go to the lake." in cli("export", "@last", "--markdown", "-", "--thoughts").out
-
-
-def test_a_fork_has_the_seat_and_may_give_it_back(types: Types, cli: Cli) -> None:
-    assert types(*DIALOGUE, text="Good morning.\nI have to go.\n").code == 0
-    parent = cli("runs", "--json").json["runs"][0]["run"]
-    assert types("fork", parent, "--at", "3", text="No, wait.\n").code == 0
-    assert own("Emeka Obiora") == ["Good morning.", "No, wait."]
-    assert types("fork", parent, "--at", "3", "--set", "seat=null").code == 0
-    first, second = own("Emeka Obiora")
-    assert first == "Good morning."
-    assert second not in ("", "I have to go.")
-    assert types("fork", parent, "--at", "4", "--seat", "Leila", text="As Leila.\n").code == 0
-    assert own("Leila Haddad")[-1] == "As Leila."
-    assert cli("diff", parent, "@last", "--exit-code").code == 4
 
 
 def test_two_people_at_one_terminal_are_asked_one_after_the_other(types: Types) -> None:

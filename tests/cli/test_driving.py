@@ -8,15 +8,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 from support.commands import Cli
 from support.forked import Forked
 from support.protocol_server import serving
 
-from tertulia.cli.terminal.status_line import StatusLine
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.state.errors import ModelError
-from tertulia.state.language_model import Activity
 
 DIALOGUE = ("run", "tidewell", "--rehearse", "--rounds", "2")
 TOWN = (
@@ -158,12 +155,3 @@ def test_the_version_is_that_of_the_distribution(cli: Cli) -> None:
 
     result = cli("--version")
     assert (result.code, result.out) == (0, f"tertulia {importlib.metadata.version('tertulia')}\n")
-
-
-def test_the_bar_of_what_is_partly_done_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    console = Console(width=80, force_terminal=True, color_system=None)
-    with console.status("") as status:
-        StatusLine(status).report(Activity("preparing the embedded model: converting its weights once", 0.4))
-        console.print(status.renderable)
-    lines = capsys.readouterr().out.splitlines()
-    assert any("converting its weights once  █████" in line and "40%" in line for line in lines)

@@ -11,7 +11,7 @@ from support.stored import a_case, a_run, write_turns
 from typer import Context
 
 from tertulia.cli.terminal.commands import as_typed, with_options
-from tertulia.cli.terminal.completion import command_to_complete, complete_run, complete_scenario, complete_setting
+from tertulia.cli.terminal.completion import complete_run, complete_scenario, complete_setting
 from tertulia.cli.terminal.remedies import example_of
 from tertulia.state.errors import SettingError
 from tertulia.storage.store import SqlStore
@@ -50,12 +50,6 @@ def test_a_usage_error_names_options_as_typed_and_shows_the_example_where_someth
     cli: Cli, run: str, arguments: str, words: list[str]
 ) -> None:
     cli(*arguments.split()).complains(2, *words)
-
-
-def test_other_errors_show_no_example(cli: Cli, run: str) -> None:
-    for arguments in (("show", "zzzz"), ("show", run, "--turn", "9"), ("scenarios", "broken.yaml")):
-        Path("broken.yaml").write_text("name: 3", encoding="utf-8")
-        assert "for example" not in cli(*arguments).err
 
 
 def test_only_what_was_typed_is_named(cli: Cli) -> None:
@@ -130,18 +124,6 @@ def test_scenarios_and_settings_are_completed(cli: Cli) -> None:
     assert complete_scenario("t") == [("tidewell", "a town"), ("team_building", "a meeting"), ("tea.yaml", "a file")]
     assert [name for name, _ in complete_setting("lamb")] == ["lambda="]
     assert {"temperature=", "seed="} <= {name for name, _ in complete_setting("")}
-
-
-@pytest.mark.parametrize(
-    ("typed", "command"),
-    [("", None), ("tertulia ", None), ("tertulia ru", None), ("tertulia show ", "show"), ("tertulia show k", "show")],
-)
-@pytest.mark.parametrize("variable", ["COMP_WORDS", "_TYPER_COMPLETE_ARGS"])
-def test_only_the_command_that_is_completed_is_needed(
-    monkeypatch: pytest.MonkeyPatch, variable: str, typed: str, command: str | None
-) -> None:
-    monkeypatch.setenv(variable, typed)
-    assert command_to_complete() == command
 
 
 @pytest.mark.parametrize(

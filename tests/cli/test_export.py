@@ -76,17 +76,6 @@ def test_every_call_is_there_with_its_prompt(cli: Cli, store: SqlStore) -> None:
             assert line["replies"][0]["fields"]
 
 
-def test_a_rehearsed_dialogue(cli: Cli) -> None:
-    run = cli("run", "tidewell", "--rehearse", "--rounds", "2", "--json").json["run"]
-    lines = lines_of(cli("export", run, "--jsonl", "-").out)
-    assert lines[0]["rehearsed"] is True
-    assert [line["turn"] for line in lines if line["kind"] == "turn"] == [1, 2]
-    transcript = cli("export", run, "--markdown", "-", "--thoughts").out
-    assert "**Rehearsed:**" in transcript
-    assert "- Removed from the prompt at λ = 0.5:" in transcript
-    assert "- seed: 1" in transcript
-
-
 # --- the transcript -------------------------------------------------------------------------------------------------
 
 

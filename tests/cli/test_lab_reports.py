@@ -96,23 +96,6 @@ def test_a_report_that_is_interrupted_says_how_to_go_on(cli: Cli, monkeypatch: p
     assert ": 0 of " in again.err
 
 
-def test_a_report_says_which_conversations_were_held_for_another(cli: Cli) -> None:
-    Path("duo.yaml").write_text(
-        "name: pier\ntime: 2026-05-06 09:30:00\n"
-        "participants: [{name: Mara, memories: [Fish sold.]}, {name: Piotr, memories: [The ferry is late.]}]\n"
-    )
-    sizes = ("--quick", "--rehearse", "--trials", "3", "--rounds", "2", "duo.yaml")
-    own = cli("lab", "report", "table6", *sizes, "--json")
-    assert own.json["held_for_others"] == {}
-    assert "held for another report" not in Path("reports/table6/table6.md").read_text()
-    again = cli("lab", "report", "fig9", *sizes, "--json")
-    assert "0 of 6 trials to run" in again.err
-    assert again.json["held_for_others"] == {own.json["experiment"]: 6}
-    text = Path("reports/fig9/fig9.md").read_text()
-    assert f"held for another report**: 6 for {own.json['experiment']}; they may have been read" in text
-    assert "stored before the first trial of its own" in text
-
-
 def test_a_report_before_its_runs_says_what_is_missing(cli: Cli) -> None:
     result = cli("lab", "report", "fig9", *SMALL, "--report-only")
     result.complains(2, "there is nothing to report yet: 4 conversations of 4", "Full: 2, RMm: 2", "8 utterances")
@@ -122,13 +105,6 @@ def test_a_report_before_its_runs_says_what_is_missing(cli: Cli) -> None:
     grown = cli("lab", "report", "fig9", *SMALL, "--trials", "4", "--report-only", "--json")
     assert (grown.code, "4 conversations of 8" in grown.err) == (0, True)
     assert "note: 4 conversations of 8" in grown.err
-
-
-def test_a_dry_run_stores_nothing(cli: Cli) -> None:
-    result = cli("lab", "report", "fig9", *SMALL, "--dry-run", "--json")
-    assert (result.json["trials"], result.json["utterances"]) == (4, 8)
-    assert not Path("tertulia.db").exists()
-    assert not Path("reports").exists()
 
 
 def test_what_it_says_is_printed_and_not_overwritten_unasked_by_another_experiment(cli: Cli) -> None:
@@ -173,24 +149,6 @@ def test_an_experiment_of_a_file_is_run_listed_and_compared(cli: Cli, experiment
     assert Path("reports/rules-or-not/rules-or-not.html").exists()
 
 
-def test_why_a_metric_has_no_figure_is_told_and_in_json(cli: Cli) -> None:
-    cli("sweep", "tidewell", "--lambda", "0,1", "--trials", "1", "--rounds", "1", "--rehearse", "--name", "small")
-    wanted = ("dist3", "fluency", "memory_reuse", "memory_retrieval", "sim")
-    command = ("lab", "compare", "small", *(part for metric in wanted for part in ("--metric", metric)))
-    shown = " ".join(cli(*command).out.split())
-    for words in (
-        "Not measured: fluency, as no model was to read the dialogues",
-        "Not measured: memory reuse, as each case has one trial",
-        "Not measured: memory retrieval on, as only meetings have it",
-        "Not measured: sim, as no case has two dialogues to compare, or nothing embeds them",
-    ):
-        assert words in shown
-    reasons = cli(*command, "--json", "--force").json["not_measured"]
-    assert [*reasons] == [*wanted[1:]]
-    assert reasons["memory_retrieval"] == "as only meetings have it"
-    assert "Not measured: memory retrieval on" in Path("reports/small/small.md").read_text(encoding="utf-8")
-
-
 def test_what_can_not_be_compared_is_refused_in_one_line(cli: Cli, experiment: Path) -> None:
     cli("lab", "run", str(experiment))
     cli("lab", "compare", "rules").complains(3, "no experiment 'rules'", "rules or not")
@@ -199,13 +157,3 @@ def test_what_can_not_be_compared_is_refused_in_one_line(cli: Cli, experiment: P
     cli("lab", "run", "missing.yaml").complains(3, "missing.yaml")
     experiment.write_text(EXPERIMENT.replace("trials: 2", "trails: 2"), encoding="utf-8")
     cli("lab", "run", str(experiment)).complains(2, "trails")
-
-
-def test_all_reports_stand_on_one_page(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tertulia.lab.reports.papers.REPORTS", ("fig9", "table6"))
-    result = cli("lab", "report", "all", *SMALL)
-    assert result.code == 0
-    text = Path("reports/all/all.md").read_text()
-    assert "| fig9 | Diversity by utterance" in text
-    assert {folder.name for folder in Path("reports").iterdir()} == {"all", "fig9", "table6"}
-    assert cli("lab", "report", "all", *SMALL, "--report-only").code == 0

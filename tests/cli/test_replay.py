@@ -51,15 +51,6 @@ def test_a_part_of_it(cli: Cli, dialogue: str) -> None:
     assert [turn["text"] in told for turn in turns] == [False, False, True, True]
 
 
-def test_json_has_the_thoughts_on_demand(cli: Cli) -> None:
-    run = cli("run", "ferry_timetable", "--rehearse", "--rounds", "2", "--json").json["run"]
-    turns = cli("replay", run, "--thoughts", "--json").json["turns"]
-    assert [turn.pop("cognition") for turn in turns] == [
-        cli("show", run, "--turn", number, "--json").json["cognition"] for number in (1, 2)
-    ]
-    assert turns == cli("show", run, "--json").json["turns"]
-
-
 def test_pauses_follow_the_simulated_clock(cli: Cli, dialogue: str, pauses: list[float]) -> None:
     told_s = clocks(cli, dialogue)
     steps_s = [0.0, *(after - before for before, after in pairwise(told_s))]
@@ -72,11 +63,6 @@ def test_pauses_follow_the_simulated_clock(cli: Cli, dialogue: str, pauses: list
     pauses.clear()
     cli("replay", dialogue, "--speed", 0)
     assert pauses == []
-
-
-def test_nobody_waits_where_there_is_no_terminal(cli: Cli, dialogue: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tertulia.cli.commands.replay.time.sleep", lambda _: pytest.fail("it waited"))
-    assert cli("replay", dialogue, "--speed", 1).code == 0
 
 
 def test_ctrl_c(cli: Cli, dialogue: str, pauses: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,15 +115,6 @@ def test_bad_requests(cli: Cli, arguments: tuple[str, ...], code: int, words: li
     result = cli("replay", *arguments)
     result.complains(code, *words)
     assert result.out == ""
-
-
-def test_a_run_without_turns(cli: Cli) -> None:
-    with SqlStore.open(Path("tertulia.db"), create=True) as store:
-        store.create_run(a_run("empty"), a_case())
-    result = cli("replay", "empty")
-    assert result.code == 0
-    assert "no turns yet" in result.err
-    assert cli("replay", "empty", "--json").json["turns"] == []
 
 
 #: Runs commands, one after the other; prints the exit code of each, and what the first one said.

@@ -45,15 +45,3 @@ def test_the_mark_stands_behind_that_line_alone(cli: Cli, run: str) -> None:
     documents = [cli(*words, "--json").json["turns"] for words in (("replay", run), ("timeline", run))]
     for turns in documents:
         assert [turn["text"] for turn in turns if turn.get("edited")] == [WORDS]
-
-
-def test_a_fork_that_says_something_else_there_is_not_marked(cli: Cli, run: str) -> None:
-    turn = next(turn["turn"] for turn in cli("show", run, "--json").json["turns"] if turn["text"] == WORDS)
-    forked = cli("fork", run, "--at", turn, "--say", "Let us go.", "--json")
-    assert forked.code == 0, forked.err
-    told = cli("replay", forked.json["run"]).out
-    assert "Let us go." in told
-    assert MARK not in told
-    later = cli("fork", run, "--at", turn + 1)
-    assert marked(later.out) == [WORDS]
-    assert marked(cli("replay", "@last").out) == [WORDS]

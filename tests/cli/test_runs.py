@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from support.commands import Cli
-from support.group_stored import a_group_run, a_meeting
 from support.stored import NOW, a_case, a_run
 
 from tertulia.state.records import Turn, TurnRecord
@@ -48,14 +47,6 @@ def test_the_table_has_dates_and_the_json_more_fields(cli: Cli, store: SqlStore)
     assert f"{NOW.astimezone():%Y-%m-%d %H:%M}" in lines[1]
     row = cli("runs", "--json").json["runs"][-1]
     assert (row["name"], row["label"], row["date"]) == ("cafe", None, f"{NOW.astimezone():%Y-%m-%d %H:%M}")
-
-
-def test_a_scenario_file_is_listed_under_its_own_name(cli: Cli, store: SqlStore) -> None:
-    store.create_run(a_group_run("m33t", scenario="/far/away/summer.yaml"), a_meeting())
-    store.create_run(a_run("f1le", scenario="/far/away/bench.yaml"), a_case())
-    names = {row["run"]: row["name"] for row in cli("runs", "--json").json["runs"]}
-    assert (names["m33t"], names["f1le"]) == ("The summer day", "bench")
-    assert "/far/away" not in cli("runs").out
 
 
 def test_filters(cli: Cli, store: SqlStore) -> None:
@@ -129,11 +120,6 @@ def test_what_hangs_on_a_run_goes_with_it_on_demand(cli: Cli, store: SqlStore) -
     assert listed(cli) == ["dddd", "aaaa"]
 
 
-def test_runs_that_are_all_named_need_no_further_option(cli: Cli, store: SqlStore) -> None:
-    assert cli("runs", "rm", "cccc", "aaaa", "bbbb", "--yes").code == 0
-    assert listed(cli) == ["dddd"]
-
-
 def test_nothing_is_removed_where_nobody_can_be_asked(cli: Cli, store: SqlStore) -> None:
     result = cli("runs", "rm", "dddd")
     result.complains(2, "--yes")
@@ -150,15 +136,3 @@ def test_somebody_at_a_terminal_is_asked(cli: Cli, store: SqlStore, monkeypatch:
     assert "dddd" in listed(cli)
     assert cli("runs", "rm", "dddd").code == 0
     assert "dddd" not in listed(cli)
-
-
-def test_the_store_may_stand_before_the_name_of_the_command(
-    cli: Cli, store: SqlStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    path = str(tmp_path / "tertulia.db")
-    (tmp_path / "elsewhere").mkdir()
-    monkeypatch.chdir(tmp_path / "elsewhere")
-    assert listed(cli, "--store", path)
-    cli("runs", "--store", path, "rm", "zzzz").complains(3, "'zzzz'", "aaaa")
-    cli("runs", "rm", "zzzz", "--store", path).complains(3, "'zzzz'", "aaaa")
-    cli("runs", "rm", "zzzz").complains(3, "tertulia.db")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.commands import ENDLESS, Cli, rehearse, utterances
+from support.commands import ENDLESS, Cli, utterances
 from support.tiny import tiny_language_model
 
 from tertulia.cli.driving import LiveRun
@@ -39,12 +39,6 @@ def start(folder: Path, *arguments: str, **streams: Any) -> "subprocess.Popen[st
 
 
 # --- the same again -------------------------------------------------------------------------------------------------
-
-
-def test_a_seed_is_a_conversation(cli: Cli) -> None:
-    first, same, other = (utterances(cli, rehearse(cli, "--seed", seed)) for seed in ("4", "4", "5"))
-    assert first == same != other
-    assert utterances(cli, rehearse(cli, "--set", "seed=5")) == other
 
 
 def test_a_terminal_sees_each_step(tmp_path: Path) -> None:
@@ -203,27 +197,6 @@ def checkpoints() -> dict[str, list[Any]]:
     with contextlib.closing(sqlite3.connect("tertulia.db")) as connection:
         counted = "SELECT checkpoint_ns, count(*) FROM {} GROUP BY thread_id, checkpoint_ns ORDER BY min(rowid)"
         return {table: list(connection.execute(counted.format(table))) for table in ("checkpoints", "writes")}
-
-
-SWEEP = ("sweep", "tidewell", "--rehearse", "--lambda", "0", "--trials", "1", "--rounds", "1", "--name", "grid")
-PILOT = ("run", "tidewell", "--rehearse", "--rounds", "2", "--diversity", "medium", "--pilot", "3")
-
-
-@pytest.mark.full
-def test_a_lock_that_a_killed_command_has_left_goes_with_the_next(cli: Cli, tmp_path: Path) -> None:
-    cli("run", "tidewell", "--rehearse", "--rounds", "1")
-    for done, code in (
-        (("runs", "rm", "@last", "--yes"), 0),
-        (("runs", "rm", "k3f9", "--yes"), 3),
-        (SWEEP, 0),
-        (("lab", "resume", "grid"), 0),
-        (PILOT, 2),  # the rehearsal does not heed λ
-        ((*PILOT[:-1], "4"), 2),
-    ):
-        for name in ("k3f9", "grid", "pilot-0f"):
-            (tmp_path / f"tertulia.db.{name}.lock").write_text("4194304")  # no process has this number
-        assert cli(*done).code == code, done
-        assert not list(tmp_path.glob("*.lock")), done
 
 
 #: Runs the command line, which gets a signal while it imports a module, before it does anything, or when all is done.

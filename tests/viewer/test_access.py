@@ -192,17 +192,3 @@ def test_the_keyboard_alone_reaches_everything(page: Page, store: Path, address:
 def test_any_address_reopens_the_same_view(page: Page, visited: Visited) -> None:
     for place, text in reversed(visited.texts.items()):
         assert text_at(page, place) == text, place
-
-
-def test_what_was_clicked_stands_in_the_address(page: Page, browser: Browser, address: str, runs: Runs) -> None:
-    page.set_default_timeout(8_000)
-    text_at(page, f"{address}#/runs/{runs.meeting}")
-    page.keyboard.press("ArrowRight")
-    text_of(page)
-    page.get_by_role("button", name="Thoughts").click()
-    page.get_by_role("link", name="Candidates").or_(page.get_by_role("button", name="Candidates")).first.click()
-    text = text_of(page)
-    assert re.search(r"turn=2\b", page.url)
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
-    assert text_at(context.new_page(), page.url) == text
-    context.close()

@@ -86,49 +86,6 @@ def test_what_differs_in_a_turn_is_what_its_records_say(path: Path, runs: Runs) 
     assert not any("differences" in turn for turn in document["turns"])
 
 
-def test_units_that_one_removed_stand_with_their_texts_and_words_that_differ_are_marked(
-    page: Page, address: str, path: Path, runs: Runs
-) -> None:
-    a, b = runs["dialogue"], runs["λ"]
-    parting = tertulia.diff(a, b).first_divergence
-    assert parting is not None
-    assert parting.a is not None
-    assert parting.b is not None
-    page.goto(f"{address}#/compare/{a.id}/{b.id}?turn={parting.turn}")
-    only_b = [unit for unit in parting.b["removed"] if unit not in parting.a["removed"]]
-    with SqlStore.open(path) as store:
-        prompt = store.prompt(store.turn_record(b.id, parting.turn).prompt or "")
-    texts = {unit.id: unit.text for unit in prompt.units}
-    section = page.get_by_role("region", name="Removed only in B")
-    expect(section.locator("li")).to_have_count(min(len(only_b), 12))
-    for unit in only_b[:3]:
-        row = section.locator("li").filter(has=page.get_by_text(unit, exact=True))
-        text = texts[unit].strip().removeprefix("- ")[:40].split("\n")[0]
-        expect(row).to_have_text(re.compile(rf"^\s*{re.escape(text)}"))  # its identifier, until the prompt is read
-        expect(row).to_have_attribute("title", unit)
-    differing = next(turn for turn in tertulia.diff(a, b).comparison.differing if "text" in turn.aspects)
-    said = page.locator(f".turn-difference[data-turn='{differing.turn}'] .utterance .words")
-    for side, tag, document in ((0, "del", differing.a), (1, "ins", differing.b)):
-        assert document is not None
-        expect(said.nth(side)).to_have_text(document["text"])
-        assert said.nth(side).locator(tag).count() > 0
-
-
-def test_scores_that_differ_are_of_units_in_their_words(page: Page, address: str, path: Path, runs: Runs) -> None:
-    a, b = runs["dialogue"], runs["words"]
-    with SqlStore.open(path) as store:
-        (*_, turn) = document_at(store, f"diff/{a.id}/{b.id}/turns", {"of": "1,2,3,4"})["turns"]
-        prompts = [store.prompt(store.turn_record(run.id, turn["turn"]).prompt or "") for run in (a, b)]
-    texts = {unit.id: unit.text for prompt in prompts for unit in prompt.units}
-    page.goto(f"{address}#/compare/{a.id}/{b.id}?turn={turn['turn']}")
-    rows = page.get_by_role("region", name="Scores of λ that differ most").locator("tbody th")
-    expect(rows).to_have_count(len(turn["scores"]))
-    for place, score in enumerate(turn["scores"]):
-        words = texts[score["unit"]].strip().removeprefix("- ")[:30].split("\n")[0]
-        expect(rows.nth(place)).to_have_text(re.compile(rf"^{re.escape(words)}"))
-        expect(rows.nth(place)).to_have_attribute("title", score["unit"])
-
-
 def test_keys_and_buttons_go_from_difference_to_difference(page: Page, address: str, runs: Runs) -> None:
     a, b = runs["meeting"], runs["λ of a meeting"]
     turns = [turn.turn for turn in tertulia.diff(a, b).comparison.differing]
@@ -166,16 +123,3 @@ def test_runs_without_turns_are_compared(tmp_path: Path) -> None:
     assert document["differing"] == []
     assert [setting["path"] for setting in document["settings"]] == [["seed"]]
     assert document["summary"] is None
-
-
-def test_runs_stand_with_their_people_and_first_lines_and_settings_have_the_words_of_the_page(
-    page: Page, address: str, runs: Runs
-) -> None:
-    a, b = runs["dialogue"], runs["λ"]
-    page.goto(f"{address}#/compare/{a.id}/{b.id}")
-    setting = page.get_by_role("region", name="Settings that differ").get_by_role("rowheader", name="λ", exact=True)
-    expect(setting).to_have_attribute("title", "parameters.removal_factor")
-    for name, run in (("A", a), ("B", b)):
-        card = page.get_by_role("region", name=f"Run {name}")
-        expect(card).to_contain_text(f"First line: {run.turns[0].text}"[:60])
-        expect(card.locator(".people-of")).to_contain_text(run.turns[0].speaker)

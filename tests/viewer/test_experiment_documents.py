@@ -165,16 +165,6 @@ def test_an_experiment_of_another_version_is_refused_in_a_sentence(half: SqlStor
         document_at(half, "experiments/hal")
 
 
-def test_what_departs_from_the_plan_is_named(store: SqlStore, half: SqlStore) -> None:
-    planned = document_at(store, "experiments/grid")["plan"]
-    assert planned["digest"]
-    assert planned["departures"] == []
-    assert document_at(half, "experiments/half")["plan"]["departures"] == ["no plan of it is stored"]
-    record = store.experiments.get("grid").definition
-    half.experiments.save("grid", record | {"trials": 5})
-    assert document_at(half, "experiments/grid")["plan"]["departures"] == ["trials: planned 2, now 5"]
-
-
 def test_the_newest_report_of_an_experiment_is_shown_as_it_was_exported(tmp_path: Path) -> None:
     assert report_page(tmp_path / "none", "grid")["report"] is None
 

@@ -87,84 +87,6 @@ def test_from_a_dragged_factor_to_the_first_different_line_is_one_click(
     expect(page.get_by_role("spinbutton", name="λ as a number")).to_have_value("0.7")
 
 
-def test_the_form_has_what_the_slider_has_and_its_command_nothing_else(page: Page, reading: str, runs: Runs) -> None:
-    page.goto(f"{reading}#/runs/{runs['dialogue']}?turn=3&order=ascending&walk=nearest")
-    page.get_by_role("slider", name="λ", exact=True).fill("0.81")
-    page.get_by_text("Fork from here").click()
-    expect(page.get_by_role("spinbutton", name="λ", exact=True)).to_have_value("0.81")
-    set_here = ["--lambda", "0.81", "--set", "removal_order=ascending", "--set", "removal_walk=nearest"]
-    assert words_of(page)[:-2] == ["tertulia", "fork", runs["dialogue"], "--at", "3", *set_here]
-    assert words_of(page, "Command with what is set here") == words_of(page)
-    expect(page.get_by_role("button", name="Fork with")).to_have_count(0)
-    page.get_by_role("spinbutton", name="λ", exact=True).fill("0.2")
-    expect(page.get_by_role("slider", name="λ", exact=True)).to_have_value("0.2")
-    page.get_by_role("spinbutton", name="λ", exact=True).fill("7")
-    expect(page.get_by_text("λ is a number from 0 to 1, not 7.")).to_be_visible()
-    expect(page.get_by_role("slider", name="λ", exact=True)).to_have_value("0.2")
-
-
-def test_a_fork_that_changes_nothing_says_so_and_names_what_to_drag(page: Page, reading: str, runs: Runs) -> None:
-    page.goto(f"{reading}#/runs/{runs['meeting']}?turn=2&pane=prompt")
-    expect(page.get_by_label("Fork with what is set here")).to_have_count(0)
-    page.get_by_text("Fork from here").click()
-    warning = page.get_by_text("Nothing is changed: this fork would say the same again from turn 2 on. Drag λ away")
-    expect(warning).to_be_visible()
-    slider = page.get_by_role("slider", name="λ", exact=True)
-    slider.fill("0.6")
-    expect(warning).to_have_count(0)
-    slider.fill("0.5")
-    expect(warning).to_be_visible()
-    expect(page.get_by_label("Fork with what is set here")).to_have_count(0)
-
-
-@pytest.mark.parametrize("part", ["plan", "question", "answer"])
-def test_every_part_of_an_exchange_forks_with_what_is_set(page: Page, reading: str, runs: Runs, part: str) -> None:
-    page.goto(f"{reading}#/runs/{runs['album']}?turn=2&part={part}&lambda=0.9")
-    words = words_of(page, "Command with what is set here")
-    assert words[:7] == ["tertulia", "fork", runs["album"], "--at", "2", "--lambda", "0.9"]
-
-
-def test_the_slider_is_one_step_of_the_history_once_it_rests(page: Page, reading: str, runs: Runs) -> None:
-    place = f"{reading}#/runs/{runs['dialogue']}?turn=2"
-    page.goto(place)
-    slider = page.get_by_role("slider", name="λ", exact=True)
-    slider.wait_for()
-    entries = page.evaluate("history.length")
-    slider.focus()
-    for _ in range(30):
-        slider.press("ArrowRight")
-    expect(page).to_have_url(f"{place}&lambda=0.8")
-    slider.fill("0.1")
-    expect(page).to_have_url(f"{place}&lambda=0.1")
-    assert page.evaluate("history.length") <= entries + 6  # of thirty-one moves; a slow machine rests in between
-    page.go_back()
-    expect(slider).to_have_value("0.8")
-    page.go_forward()
-    expect(slider).to_have_value("0.1")
-    page.get_by_role("button", name="As it was").click()
-    expect(page).to_have_url(place)
-    page.go_back()
-    expect(slider).to_have_value("0.1")
-
-
-def test_a_hand_that_holds_the_slider_makes_no_steps(page: Page, reading: str, runs: Runs) -> None:
-    page.goto(f"{reading}#/runs/{runs['dialogue']}?turn=2")
-    slider = page.get_by_role("slider", name="λ", exact=True)
-    box = slider.bounding_box()
-    assert box is not None
-    entries = page.evaluate("history.length")
-    middle = box["y"] + box["height"] / 2
-    page.mouse.move(box["x"] + box["width"] / 2, middle)
-    page.mouse.down()
-    for share in (0.6, 0.7, 0.8):
-        page.mouse.move(box["x"] + box["width"] * share, middle)
-        page.wait_for_timeout(500)
-    assert page.evaluate("history.length") == entries
-    page.mouse.up()
-    expect(page).to_have_url(re.compile(r"lambda=0\.8"))
-    assert page.evaluate("history.length") == entries + 1
-
-
 # --- edits ----------------------------------------------------------------------------------------------------------
 
 
@@ -208,44 +130,6 @@ def test_a_line_a_memory_and_a_goal_can_be_edited_and_the_command_does_it(
     kept = [memory.id for memory in start.participant("Cindy").memories]
     assert {memory.id for memory in before.participant("Cindy").memories} - {*kept} == {forgotten}
     assert "topic_analysis" not in start.mechanisms
-
-
-def test_a_hundred_thousand_characters_are_told_how_long_they_may_be(page: Page, address: str, runs: Runs) -> None:
-    page.goto(f"{address}#/runs/{runs['dialogue']}?turn=2")
-    page.get_by_text("Fork from here").click()
-    page.get_by_label("Edit the line, a person or a memory").select_option("say")
-    page.get_by_label("What is said instead").fill("x" * 100_000)
-    sentence = "The line has 100,000 characters; it may have at most 10,000. Shorten it."
-    expect(page.get_by_text(sentence)).to_be_visible()
-    expect(page.get_by_role("button", name="Start")).to_be_disabled()
-    page.get_by_label("What is said instead").fill("")
-    expect(page.get_by_text("Nothing is said: type the line")).to_be_visible()
-    page.get_by_label("What is said instead").fill("x")
-    expect(page.get_by_role("button", name="Start")).to_be_enabled()
-
-
-def test_what_the_server_refuses_stands_below_the_command(page: Page, address: str, runs: Runs) -> None:
-    page.goto(f"{address}#/runs/{runs['meeting']}?turn=2&pane=prompt")
-    page.get_by_text("Fork from here").click()
-    page.get_by_label("Edit the line, a person or a memory").select_option("person")
-    page.get_by_role("combobox", name="what", exact=True).select_option("propensity")
-    page.get_by_label("From here on").fill("often")
-    page.get_by_role("button", name="Start").click()
-    expect(page.get_by_role("alert").get_by_text("propensity=often")).to_be_visible()
-
-
-def test_a_fork_of_a_run_whose_model_is_not_here_says_so(page: Page, tmp_path: Path) -> None:
-    path = tmp_path / "t.db"
-    with SqlStore.open(path, create=True) as store:
-        store.create_run(a_run("aaaa", model="no-such/model", status="finished"), a_case())
-        write_turn(store, "aaaa", 1)
-    with serving(path, TOKEN, COMMAND) as address:
-        page.goto(f"{address}?token={TOKEN}#/runs/aaaa?turn=1&lambda=0.9")
-        page.get_by_role("button", name="Fork with λ = 0.9").click()
-        expect(page.get_by_text("The fork could not be started. It says:")).to_be_visible(timeout=STARTED_MS)
-        shown = page.locator("pre.command").text_content() or ""
-    assert "no-such/model" in shown
-    assert "Traceback" not in shown
 
 
 # --- beside its parent ----------------------------------------------------------------------------------------------

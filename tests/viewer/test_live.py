@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 from support.stored import a_case, a_run, a_turn_record, write_turns
 from support.viewer_page import serving
 
@@ -60,16 +60,6 @@ def test_a_new_turn_is_shown_without_moving_what_is_read(page: Page, store: SqlS
         expect(pill).to_be_hidden()
 
 
-def test_turns_that_are_followed_stay_in_view(page: Page, store: SqlStore) -> None:
-    with serving(Path(store.path)) as address:
-        page.goto(f"{address}#/runs/k3f9")
-        page.get_by_role("button", name="Follow").click()
-        expect(page.get_by_role("option").filter(has_text="Line 40.")).to_be_in_viewport()
-        store.save_turn("k3f9", a_turn_record(41))
-        expect(page.get_by_role("option").filter(has_text="Line 41.")).to_be_in_viewport()
-        expect(page.get_by_text("1 new turn; the last is turn 41")).to_be_attached()  # for screen readers
-
-
 @contextmanager
 def slow_run(path: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Run a conversation in another process."""
@@ -82,21 +72,6 @@ def slow_run(path: Path) -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
-def test_figures_follow_the_run_and_its_end(page: Page, store: SqlStore) -> None:
-    with serving(Path(store.path)) as address:
-        page.goto(f"{address}#/runs/k3f9/figures")
-        expect(page.get_by_text("40 turns in")).to_be_visible()
-        store.save_turn("k3f9", a_turn_record(41))
-        expect(page.get_by_text("41 turns in")).to_be_visible()
-        page.get_by_role("link", name="Conversation").click()
-        expect(page.get_by_role("listbox")).to_be_visible()
-        store.save_turn("k3f9", a_turn_record(42))
-        store.set_status("k3f9", "finished")
-        expect(page.get_by_text("finished").first).to_be_visible()
-        page.get_by_role("link", name="Figures").click()
-        expect(page.get_by_text("42 turns in")).to_be_visible()
-
-
 def test_a_run_that_is_removed_says_so_and_one_that_comes_is_shown(page: Page, store: SqlStore) -> None:
     with serving(Path(store.path)) as address:
         page.goto(f"{address}#/runs/k3f9")
@@ -107,20 +82,6 @@ def test_a_run_that_is_removed_says_so_and_one_that_comes_is_shown(page: Page, s
         store.create_run(a_run("k3f9"), a_case())
         store.save_turn("k3f9", a_turn_record(1))
         expect(page.get_by_role("option").filter(has_text="Line 1.")).to_be_visible()
-
-
-def test_a_run_that_could_not_be_read_while_it_was_there_is_read_again(page: Page, store: SqlStore) -> None:
-    absent = [404, 404]  # removed and made again between two looks of the server: no change is ever reported
-
-    def answer(route: Route) -> None:
-        route.fulfill(status=absent.pop(), json={"error": "no run 'k3f9'"}) if absent else route.continue_()
-
-    page.route("**/api/runs/k3f9", answer)
-    with serving(Path(store.path)) as address:
-        page.goto(f"{address}#/runs/k3f9")
-        expect(page.get_by_text("no run 'k3f9'")).to_be_visible()
-        expect(page.get_by_role("option").filter(has_text="Line 1.")).to_be_visible()
-    assert not absent
 
 
 def test_what_could_not_be_read_is_read_when_the_server_is_back(page: Page, store: SqlStore) -> None:

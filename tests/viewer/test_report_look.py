@@ -5,39 +5,15 @@ from typing import Literal
 
 import pytest
 from playwright.sync_api import Page
-from support.viewer_page import serving
 from support.viewer_views import watched
 
 from tertulia.lab.pages.page import Column, Commands, Figure, Items, Panel, Paragraph, Point, Section, Series, Table
 from tertulia.lab.pages.page import Page as Report
 from tertulia.lab.pages.page_html import html_page
 from tertulia.lab.pages.plots import drawn
-from tertulia.storage.store import SqlStore
 
 AXE = Path(__file__).parents[2] / "tertulia" / "viewer" / "page" / "node_modules" / "axe-core" / "axe.min.js"
 
-#: How elements of the page look that a report has too; a table is put in, as the list of runs has none.
-_LOOK = """() => {
-    const main = document.querySelector("main");
-    const table = document.createElement("table");
-    table.innerHTML = "<tr><td class='number'>1</td></tr>";
-    const link = document.createElement("a");
-    link.href = "#";
-    main.append(table, link);
-    const shown = (element, names) => names.map((name) => getComputedStyle(element)[name]);
-    const look = {
-        page: shown(document.documentElement, ["backgroundColor", "color", "fontFamily"]),
-        body: shown(document.body, ["fontSize"]),
-        heading: shown(document.querySelector("h1"), ["fontSize", "fontWeight", "color", "letterSpacing"]),
-        brand: shown(document.querySelector(".brand"), ["fontFamily", "fontSize", "color"]),
-        top: shown(document.querySelector(".top"), ["backgroundColor", "borderBottomColor"]),
-        cell: shown(table.querySelector("td"), ["textAlign", "borderBottomColor", "fontSize"]),
-        link: shown(link, ["color", "textUnderlineOffset"]),
-    };
-    table.remove();
-    link.remove();
-    return look;
-}"""
 
 _SMALLEST = """() => {
     const words = (element) => element.tagName === "text" || (!element.closest("svg") && element.textContent.trim());
@@ -78,19 +54,6 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     file, page = tmp_path_factory.mktemp("report") / "arms.html", a_report()
     file.write_text("\n".join(html_page(page, {figure.name: drawn(figure) for figure in page.figures()})))
     return file.as_uri()
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_report_looks_as_the_page_does(
-    page: Page, report: str, tmp_path: Path, theme: Literal["light", "dark"]
-) -> None:
-    page.emulate_media(color_scheme=theme)
-    with SqlStore.open(tmp_path / "t.db", create=True), serving(tmp_path / "t.db") as address:
-        page.goto(address)
-        page.locator("h1").wait_for()
-        of_page = page.evaluate(_LOOK)
-    page.goto(report)
-    assert page.evaluate(_LOOK) == of_page
 
 
 @pytest.mark.access

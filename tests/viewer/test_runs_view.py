@@ -45,14 +45,6 @@ def names(page: Page) -> list[str]:
     return page.locator(".run .name > :first-child").all_inner_texts()
 
 
-def test_a_mistyped_address_shows_the_list_all_the_same(page: Page, path: Path) -> None:
-    with serving(path) as address:
-        page.goto(f"{address}#/runs?chosen=%25&toggled=%25zz&sort=none")
-        expect(page.get_by_text("12 runs")).to_be_visible()
-        page.goto(f"{address}#/runs/aaaa/figures?with=%25")
-        expect(page.get_by_text("no run '%'")).to_be_visible()
-
-
 def test_forks_stand_under_their_parents_and_many_runs_are_folded(page: Page, path: Path) -> None:
     with serving(path) as address:
         page.goto(address)
@@ -111,14 +103,6 @@ def test_a_new_run_appears_without_moving_what_is_chosen_or_focused(page: Page, 
         expect(page.locator("[data-run=dddd]").get_by_text("failed")).to_be_visible()
         expect(box).to_be_checked()
         expect(box).to_be_focused()
-
-
-def test_rows_become_cards_on_a_telephone(page: Page, path: Path) -> None:
-    page.set_viewport_size({"width": 360, "height": 700})
-    with serving(path) as address:
-        page.goto(address)
-        expect(page.locator("[data-run=bbbb]").get_by_text("forked from")).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 def test_an_empty_store_says_what_to_do(page: Page, tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from support.seats import TOKEN, sit
 from support.viewer_page import serving
 
 import tertulia
-from tertulia.storage.store import SqlStore
 
 COMMAND = [sys.executable, "-m", "tertulia.cli.main"]
 AXE = Path(__file__).parents[2] / "tertulia" / "viewer" / "page" / "node_modules" / "axe-core" / "axe.min.js"
@@ -148,33 +147,6 @@ def test_axe_finds_nothing_in_a_seat_and_no_width_breaks_it(
         page.emulate_media(color_scheme=theme)
         assert page.evaluate(_FOUND) == []
     page.context.close()
-
-
-def test_who_sits_down_in_a_meeting_that_goes_on_is_told_that_it_is_a_fork(
-    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "t.db"
-    run = tertulia.run("team_building", rounds=3, rehearse=True, store=path, progress=False).id
-    with SqlStore.open(path) as opened:
-        opened.set_status(run, "running")
-    monkeypatch.setattr("tertulia.viewer.documents.seat.is_driven", lambda store, record: True)
-    with serving(path, TOKEN, COMMAND) as address:
-        page.goto(f"{address}?token={TOKEN}#/runs/{run}?seats=1")
-        new = page.get_by_role("region", name="New seats")
-        expect(new.get_by_label("from turn")).to_have_value("4")
-        with SqlStore.open(path) as opened:
-            opened.save_turn(
-                run,
-                opened.turn_record(run, 3).model_copy(
-                    update={"turn": opened.turns(run)[-1].model_copy(update={"turn": 4, "round": 4})}
-                ),
-            )
-        expect(new).to_contain_text("It has what was said before turn 5, and goes its own way from there.")
-        expect(new).to_contain_text("This run goes on beside it as before, without them")
-        new.get_by_label("from turn").fill("2")
-        expect(new).to_contain_text("what was said before turn 2")
-        told, start = new.get_by_text("A seat is taken in a fork"), new.get_by_role("button", name="Start a run")
-        assert told.bounding_box()["y"] < start.bounding_box()["y"]  # type: ignore[index]
 
 
 def test_the_host_gives_seats_from_the_page_of_a_run(browser: Browser, store: Path, address: str) -> None:

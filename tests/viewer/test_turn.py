@@ -1,6 +1,5 @@
 """How a turn came about, in the page: what λ removes is what the engine removes, candidates, states, cost."""
 
-import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Page, expect
-from support.ga_builder import real_run
-from support.tiny import save_tiny
-from support.turn_page import SETTINGS, choose_settings, open_turn, show_prompt, slider_work_ms, struck_units
+from support.turn_page import SETTINGS, choose_settings, open_turn, show_prompt, struck_units
 from support.viewer_page import serving
 
 import tertulia
@@ -21,9 +18,6 @@ from tertulia.state.records import Prompt, Unit
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.by_path import document_at
 from tertulia.views.reading.what_if import removed_at
-
-#: So many units has a recorded prompt, and so many a long one.
-AS_RECORDED, LONG = 60, 400
 
 #: Values of λ, 0 and 1 among them.
 FACTORS = [step / 10 for step in range(11)]
@@ -85,25 +79,6 @@ def test_the_struck_units_are_the_engines(page: Page, served: Served, kind: str)
     with SqlStore.open(served.path) as store:
         turn = max(turn.turn for turn in store.turns(run) if turn.speaker)
     assert_struck_as_by_engine(page, served.path, served.address, run, turn)
-
-
-def test_the_struck_units_are_the_engines_in_a_real_logs_case(page: Page, tmp_path: Path) -> None:
-    path = tmp_path / "t.db"
-    run = tertulia.run(f"ga:{real_run()}", rehearse=True, rounds=2, removal_factor=0.5, store=path, progress=False)
-    with serving(path) as address:
-        assert_struck_as_by_engine(page, path, address, run.id, 2)
-
-
-@pytest.mark.slow
-def test_the_struck_units_are_the_engines_with_the_attention_of_a_model(page: Page, tmp_path: Path) -> None:
-    path, model = tmp_path / "t.db", str(save_tiny(tmp_path / "model"))
-    short = {"max_utterance_tokens": 8, "scoring_responses": 1, "max_rollbacks": 1, "judge_runs": 1}
-    few = {"previous_dialogues_max": 0, "memory_items_min": 4, "memory_items_max": 8}  # as its window is small
-    run = tertulia.run(
-        "tidewell", model=model, rounds=1, removal_factor=0.5, settings=short | few, store=path, progress=False
-    )
-    with serving(path) as address:
-        assert_struck_as_by_engine(page, path, address, run.id, 1)
 
 
 _SCORES = st.one_of(
@@ -170,66 +145,7 @@ def test_a_view_of_another_factor_can_be_opened_again_and_undone(page: Page, ser
     expect(page.locator(".making .unit.changed")).to_have_count(0)
 
 
-def test_another_scorer_of_the_same_prompt_stands_beside_the_runs_own(page: Page, served: Served) -> None:
-    with SqlStore.open(served.path) as store:
-        own, fork = store.turn_record(served.dialogue, 2), store.turn_record(served.fork, 2)
-        alone = document_at(store, f"runs/{served.dialogue}/turns/3")["scorers"]
-    assert own.prompt == fork.prompt
-    assert own.scored_by != fork.scored_by
-    assert len(alone) == 1
-    open_turn(page, served.address, served.dialogue, 2, "&lambda=0.5")
-    assert struck_units(page, [0.5]) == [[set(own.removed), set(fork.removed)]]
-    assert set(own.removed) != set(fork.removed)
-    page.get_by_role("link", name=f"run {served.fork}").click()
-    expect(page).to_have_url(f"{served.address}#/runs/{served.fork}?turn=2")
-    expect(page.get_by_label("Scorers of this prompt").get_by_role("listitem")).to_have_count(2)
-
-
-def test_the_slider_redraws_what_changes_and_costs_less_than_the_units_of_a_long_prompt(
-    page: Page, served: Served
-) -> None:
-    with SqlStore.open(served.path) as store:
-        document = document_at(store, f"runs/{served.dialogue}/turns/1")
-    moves = [(step * 37 % 101) / 100 for step in range(12)]  # to and fro, as a hand drags
-    work_ms = {}
-    for size in (AS_RECORDED, LONG):
-        texts = [f"What is remembered as number {i}. " * 4 for i in range(size)]
-        units = [
-            {"id": f"memory.{i}", "block": "memory", "kind": "item", "text": text, "removable": True}
-            for i, text in enumerate(texts)
-        ]
-        show_prompt(page, document, units, [{unit["id"]: 1 / (i + 1) + i / 977 for i, unit in enumerate(units)}])
-        page.goto("about:blank")
-        open_turn(page, served.address, served.dialogue, 1)
-        drawn = page.locator(".making [data-unit]")
-        drawn.evaluate_all("units => units.forEach((unit) => { unit.drawnOnce = true })")
-        work_ms[size] = min(statistics.median(slider_work_ms(page, moves)) for _ in range(2))
-        assert drawn.evaluate_all("units => units.filter((unit) => unit.drawnOnce).length") == size
-    assert work_ms[LONG] < work_ms[AS_RECORDED] * LONG / AS_RECORDED, work_ms
-
-
 # --- without scores -------------------------------------------------------------------------------------------------
-
-
-def test_a_turn_that_was_not_scored_says_how_to_score_it(page: Page, served: Served) -> None:
-    open_turn(page, served.address, served.album, 1)
-    expect(page.get_by_text(f"tertulia fork {served.album} --at 1 --set record_scores=true")).to_be_visible()
-    expect(page.get_by_role("slider")).to_have_count(0)
-
-
-def test_parts_that_were_not_scored_have_the_scores_of_a_fork(page: Page, tmp_path: Path) -> None:
-    path = tmp_path / "t.db"
-    album = tertulia.run("villagers", rehearse=True, rounds=1, agents=4, store=path, progress=False)
-    fork = album.fork(1, settings={"record_scores": True}, progress=False)
-    with SqlStore.open(path) as store:
-        scores = store.parts(fork.id, 1)["answer"].scores
-        parts = document_at(store, f"runs/{album.id}/turns/1")["parts"]
-    (scorer,) = parts["answer"]["scorers"]
-    assert (scorer["run"], scorer["scores"]) == (fork.id, scores)
-    with serving(path) as address:
-        open_turn(page, address, album.id, 1, "&part=answer&lambda=0.5")
-        expect(page.get_by_text(f"These scores are from run {fork.id}")).to_be_visible()
-        assert any(struck_units(page, [0.5])[0])
 
 
 def test_every_part_of_an_exchange_has_its_prompt(page: Page, served: Served) -> None:
@@ -240,16 +156,6 @@ def test_every_part_of_an_exchange_has_its_prompt(page: Page, served: Served) ->
         open_turn(page, served.address, served.album, 1, f"&part={part}&units=prompt")
         units = page.locator(".making [data-unit]").evaluate_all("all => all.map((one) => one.dataset.unit)")
         assert units == [unit.id for unit in prompt.units]
-
-
-def test_a_silence_and_words_by_hand_say_that_there_was_no_prompt(page: Page, served: Served) -> None:
-    open_turn(page, served.address, served.by_hand, 1)
-    expect(page.get_by_text("This turn was written by hand")).to_be_visible()
-    with SqlStore.open(served.path) as store:
-        document = document_at(store, f"runs/{served.dialogue}/turns/1")
-    show_prompt(page, {**document, "speaker": None, "prompt": None}, [], [{}])
-    open_turn(page, served.address, served.dialogue, 1)
-    expect(page.get_by_text("Nobody spoke in this turn")).to_be_visible()
 
 
 # --- candidates, states, cost ---------------------------------------------------------------------------------------
