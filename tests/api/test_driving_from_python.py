@@ -3,19 +3,13 @@
 import asyncio
 import os
 import signal
-import threading
 import time
 from typing import Any
 
 import pytest
 
 import tertulia as tt
-from tertulia.api.launching import RunLauncher
-from tertulia.api.progress_bar import ProgressBar
-from tertulia.models.rehearsal import RehearsalModel
-from tertulia.runs.driving import interrupting
-from tertulia.runs.driving.events import Event, RunEnded
-from tertulia.runs.driving.session import events_of
+from tertulia.runs.driving.events import RunEnded
 from tertulia.state.records import TurnRecord
 from tertulia.storage.store import SqlStore
 
@@ -30,19 +24,7 @@ def wait_for(condition: Any, seconds: float = 20.0) -> None:
         time.sleep(0.02)
 
 
-def _opening() -> Any:
-    from tertulia.runs.access.engines import ModelAccess
-    from tertulia.runs.planning.starting import begin, plan_run
-
-    plan = plan_run("tidewell", {"removal_factor": 0.5}, model="rehearsal")
-    return lambda store: begin(store, plan, ModelAccess())
-
-
 # --- event loops ------------------------------------------------------------------------------------------------------
-
-
-async def test_inside_a_running_event_loop_a_run_is_driven_all_the_same() -> None:
-    assert len(tt.run("tidewell", rounds=2, rehearse=True).turns) == 2
 
 
 async def test_a_stream_gives_each_turn_and_leaves_the_loop_free() -> None:
@@ -124,61 +106,7 @@ def test_an_interrupt_stops_a_run_soon_and_it_resumes(
     assert shorter.status == "finished"
 
 
-@pytest.mark.full
-def test_a_long_computation_of_the_thread_is_interrupted_in_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interrupting, "_PATIENCE_S", 0.02)
-    entered = threading.Event()
-
-    async def computes(self: RehearsalModel, *arguments: Any) -> Any:
-        entered.set()
-        while True:
-            pass
-
-    monkeypatch.setattr(RehearsalModel, "generate_scored", computes)
-    events = events_of(RunLauncher(tt.Store("tertulia.db"), None, None, None).drive(_opening(), None))
-    for event in events:
-        if isinstance(event, tt.StepStarted) and event.step == "retrieve_memory" and entered.wait(10):
-            break
-    events.close()
-    assert tt.open_store("tertulia.db").run().status == "interrupted"
-
-
-@pytest.mark.full
-def test_an_interrupt_while_the_thread_is_started_stops_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def start(thread: threading.Thread) -> None:
-        threading.Thread.start(thread)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("tertulia.runs.driving.session._Driver.start", start)
-    with pytest.raises(KeyboardInterrupt):
-        tt.run("tidewell", rounds=400, **ENDLESS)
-    assert all(thread.name != "tertulia run" for thread in threading.enumerate())
-
-
-@pytest.mark.full
-def test_an_interrupt_in_the_progress_bar_stops_the_run_though_its_traceback_is_kept(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def show(bar: ProgressBar, event: Event) -> None:
-        if isinstance(event, tt.TurnFinished):
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(ProgressBar, "show", show)
-    with pytest.raises(KeyboardInterrupt) as interrupted:
-        tt.run("tidewell", rounds=400, **ENDLESS)
-    assert tt.open_store("tertulia.db").run().status == "interrupted"
-    assert interrupted.traceback
-
-
 # --- other drivers ------------------------------------------------------------------------------------------------
-
-
-def test_two_who_drive_a_run_are_told() -> None:
-    run = tt.run("tidewell", rounds=2, rehearse=True)
-    with run.store.opened() as store:
-        store.set_status(run.id, "interrupted")
-        with store.drive_lock(run.id), pytest.raises(tt.StorageError, match=r"driv|process"):
-            run.resume()
 
 
 async def test_a_store_closed_under_a_running_iteration_is_told_and_nothing_is_lost() -> None:

@@ -204,18 +204,6 @@ def test_diff_sees_plan_picture_and_answer(cli: Cli, store: SqlStore) -> None:
     assert "answer\tA small plant. | A big plant.\n" in cli("diff", "a1b2", "answ").out
 
 
-def test_a_transcript_can_be_read_and_broken_by_nothing(cli: Cli, store: SqlStore) -> None:
-    cli("export", "a1b2", "--markdown", "run.md", "--thoughts")
-    text = Path("run.md").read_text()
-    assert "### Round 2" in text
-    assert "- **Ben:** A plant, Ada." in text
-    assert "- *plan:* I choose the pot." in text
-    assert r"\*Ada\*? \<b\>" in text
-    assert "Removed from the prompt" in text
-    assert "Set aside, conflict 7.00: Something else." in text
-    assert "\x1b" not in text
-
-
 @pytest.mark.parametrize("command", ["behaviour", "inventory"])
 def test_what_makes_no_sense_for_an_album_chat_says_so(cli: Cli, store: SqlStore, command: str) -> None:
     cli(command, "a1b2").complains(2, "album chat", command)

@@ -1,7 +1,5 @@
 """The options of a budget: where commands stop, how they say so, and what they refuse."""
 
-import re
-
 import pytest
 from support.commands import Cli
 
@@ -66,16 +64,3 @@ def test_a_price_is_given_as_the_complaint_says(cli: Cli) -> None:
         assert store.runs() == []
     result = cli(*DRIVING["run"], "--max-cost", "0.01", "--price", "rehearsal=2.5,10")
     assert "stopped by its budget of 0.01 for calls (0.0" in result.err
-
-
-def test_the_pilot_of_a_level_of_diversity_spends_of_the_budget(cli: Cli) -> None:
-    result = cli(*DRIVING["run"], "--rounds", "3", "--diversity", "medium", "--pilot", "3", "--max-calls", "30")
-    assert result.code == 130, result
-    words = r"stopped by its budget of 30 calls \((\d+) made, and the next (\d+) are made together\), while λ was calib"
-    stopped = re.search(words, result.err)
-    assert stopped is not None, result.err
-    made, due = map(int, stopped.groups())
-    assert made <= 30 < made + due
-    assert "failed" not in result.err
-    with SqlStore.open("tertulia.db") as store:
-        assert sum(len(store.calls(run.run)) for run in store.runs()) == made

@@ -11,7 +11,7 @@ from support.commands import Cli
 
 import tertulia
 from tertulia.models.rehearsal import RehearsalModel
-from tertulia.state.errors import ModelError, StorageError
+from tertulia.state.errors import StorageError
 from tertulia.storage.store import SqlStore
 
 MEETING = ("run", "team_building", "--rehearse", "--lambda", "0.5", "--rounds", "5", "--seed", "3", "--json")
@@ -212,35 +212,6 @@ def test_forks_that_can_not_be(cli: Cli, meeting: str, dialogue: str) -> None:
     refused(meeting, "--at", "6", "--say", "Hm.").complains(3, "turn 6")
     refused(dialogue, "--at", "2", "--mechanisms", "time_analysis").complains(2, "dialogue")
     refused(dialogue, "--at", "2", "--remember", "Leila Haddad=").complains(2, "remember")
-
-
-def test_a_silence_has_no_words_to_rewrite(cli: Cli) -> None:
-    run = cli(*MEETING, "--set", "willingness_threshold=0.9").json["run"]
-    (silent, *_) = [turn["turn"] for turn in turns(cli, run) if turn["speaker"] is None]
-    cli("fork", run, "--at", str(silent), "--say", "Well.").complains(2, f"turn {silent}", "silence")
-    assert cli("fork", run, "--at", str(silent), "--json").json["turns"] == 5
-
-
-def test_an_interrupted_fork_goes_on(cli: Cli, meeting: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for arguments in (
-        ("--at", "4", "--set", "seed=5"),
-        ("--at", "3", "--say", "Stop."),
-        ("--at", "1", "--rounds", "2"),
-    ):
-        whole = forked(cli, meeting, *arguments)
-        with monkeypatch.context() as patched:
-            calls = iter(range(10**6))
-            generate = RehearsalModel.generate
-
-            async def failing(self: RehearsalModel, request: Any, calls: Any = calls, generate: Any = generate) -> Any:
-                if next(calls) == 8:
-                    raise ModelError("the model went away")
-                return await generate(self, request)
-
-            patched.setattr(RehearsalModel, "generate", failing)
-            assert cli("fork", meeting, *arguments).code == 1
-        assert cli("resume", "@last", "--json").json["turns"] == (2 if "--rounds" in arguments else 5)
-        assert cli("diff", whole, "@last", "--exit-code").code == 0
 
 
 def test_a_turn_that_was_being_stored_is_to_be_resumed_first(cli: Cli, tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from support.commands import Cli
 from support.ga_builder import RunBuilder, event
 from support.stored import a_case, a_run, write_turns
 
-from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.state.records import Turn, TurnRecord
 from tertulia.storage.store import SqlStore
 
@@ -44,22 +43,6 @@ def test_a_file_of_every_format_is_measured_as_the_runs(cli: Cli, store: SqlStor
     assert twice.json["cases"] == stored["cases"]
     assert twice.err == "run r2 is given more than once; it is counted once\n"
     assert cli("export", *RUNS, "--format", format).out == Path("runs.jsonl").read_text(encoding="utf-8")
-
-
-def test_dialogues_of_sdialog_are_files_of_their_own(cli: Cli, store: SqlStore) -> None:
-    cli("export", *RUNS, "--format", "sdialog", "--out", "one.json").complains(2, "has one dialogue", "--out FOLDER")
-    Path("folder").mkdir()
-    result = cli("export", *RUNS, "--format", "sdialog", "--out", "folder", "--json")
-    assert result.json["files"] == ["folder/r1.json", "folder/r2.json"]
-    written = json.loads(Path("folder/r1.json").read_text(encoding="utf-8"))
-    assert written["turns"] == [{"speaker": "Ana", "text": f"Line {turn}."} for turn in (1, 2)]
-    assert written["personas"] == {"Ana": {"name": "Ana", "age": 30}}
-    assert (written["id"], written["seed"], written["scenario"], written["complete"]) == ("r1", 0, "cafe", False)
-    stored = cli("metrics", *RUNS, *QUICK, "--json").json
-    assert cli("metrics", "folder", *QUICK, "--json").json["variety"] == stored["variety"]
-    assert json.loads(cli("export", "r1", "--format", "sdialog").out) == written
-    Path("empty").mkdir()
-    cli("metrics", "empty", *QUICK).complains(2, "empty is a directory", ".jsonl")
 
 
 def test_exports_that_make_no_sense(cli: Cli, store: SqlStore) -> None:
@@ -137,17 +120,3 @@ def test_an_export_is_believed_no_fault_that_there_is_not(cli: Cli, told: SqlSto
     Path("all.jsonl").write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
     found = cli("metrics", "all.jsonl", *QUICK, "--json").json["sense"]["cases"]["cafe"]
     assert (found["repeats"], found["lines"]) == (1.0 if "malice" in spoiled else 0.25, 4)
-
-
-class Cutting(RehearsalEmbedder):
-    """Reads ten characters of a text."""
-
-    def embed(self, texts: list[str]) -> list[list[float]]:  # type: ignore[override]
-        return super().embed([text[:10] for text in texts])
-
-
-def test_truncation_is_told(cli: Cli, store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "longer than" not in cli("metrics", *RUNS, *QUICK).out
-    monkeypatch.setattr("tertulia.cli.commands.metrics.open_embedding_model", lambda _: Cutting())
-    shown = " ".join(cli("metrics", *RUNS, *QUICK).out.split())
-    assert "2 of 2 dialogues are longer than rehearsal reads: sim is of their beginnings" in shown

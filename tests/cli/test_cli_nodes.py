@@ -1,13 +1,11 @@
 """`nodes list`, `nodes check` and `graph`, and runs with nodes and mechanisms of one's own."""
 
-from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.commands import Cli
 
-from tertulia.nodes.machinery import extensions
 from tertulia.nodes.machinery.extensions import load_extensions
 from tertulia.nodes.machinery.places import PLACES
 from tertulia.runs.driving import node_checks
@@ -101,15 +99,6 @@ def test_the_list_has_every_place_and_where_nodes_are_from(cli: Cli, write: Any)
     assert table.code == 0
     for words in ("attention (default)", "scores as a test says", "after_perceive", "empty", "gossip"):
         assert words in table.out
-
-
-def test_what_is_installed_and_broken_is_left_out(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = EntryPoints([EntryPoint("gone", "harbour_that_is_gone.nodes", extensions.ENTRY_POINTS)])
-    monkeypatch.setattr(extensions, "entry_points", lambda **wanted: found.select(**wanted))
-    result = cli("nodes", "list", "--json")
-    assert result.json["places"]
-    assert "left out: the entry point 'gone' names a module that is not there" in result.err
-    cli("run", "tidewell", "--rehearse", "--extension", "gone").complains(3, "install its package again")
 
 
 # --- check ----------------------------------------------------------------------------------------------------------
@@ -223,32 +212,6 @@ def test_graphs_that_are_not_there_are_told(cli: Cli) -> None:
 
 
 # --- runs -----------------------------------------------------------------------------------------------------------
-
-SCENARIO = f"""{MINIMAL}
-extensions: [own/mine.py]
-nodes: {{score: mine}}
-mechanisms: [gossip, goal_summary]
-order: random
-settings: {{mine: {{window: 7}}}}
-"""
-
-
-def test_a_scenario_brings_its_own_nodes(cli: Cli, write: Any, tmp_path: Path) -> None:
-    (tmp_path / "far" / "own").mkdir(parents=True)
-    (tmp_path / "far" / "own" / "mine.py").write_text(HEAD + GOOD, encoding="utf-8")
-    (tmp_path / "far" / "meeting.yaml").write_text(SCENARIO, encoding="utf-8")
-    assert cli("trust", "far/own/mine.py").code == 0
-    ended = cli("run", "far/meeting.yaml", "--rehearse", "--rounds", "2", "--lambda", "0.4", "--json").json
-    shown = cli("show", ended["run"], "--json").json
-    assert shown["parameters"]["nodes"] == {"score": "mine"}
-    assert shown["parameters"]["node_settings"] == {"mine": {"window": 7}}
-    spoken = [turn["turn"] for turn in shown["turns"] if turn["speaker"]]
-    turn = cli("show", ended["run"], "--turn", str(spoken[0]), "--json").json
-    assert turn["scored_by"] == "mine"
-    assert {unit["score"] for unit in turn["units"]} <= set(range(7))
-    assert all(agent["mechanisms"]["gossip"]["active"] for agent in turn["cognition"])
-    assert "score(score<br/>mine)" in cli("graph", "utterance", "--scenario", "far/meeting.yaml").out
-    assert cli("scenarios", "far/meeting.yaml", "--json").json["cases"]
 
 
 def test_a_run_goes_on_with_the_extension_that_it_began_with_or_a_changed_one_that_is_accepted(

@@ -21,7 +21,7 @@ from tertulia.cli.terminal.keyboard import Keyboard
 from tertulia.runs.planning.seats import check_is_there
 from tertulia.state.errors import UsageError
 from tertulia.state.records import Turn
-from tertulia.state.seat import LONGEST, Answer
+from tertulia.state.seat import LONGEST
 from tertulia.storage.store import SqlStore
 
 Types = Callable[..., Result]
@@ -88,18 +88,6 @@ def test_a_word_behind_a_slash_is_no_speech(types: Types) -> None:
     assert "there is no /pass here" in result.err
 
 
-def test_a_megabyte_is_cut_with_a_word_about_it(types: Types) -> None:
-    result = types(*DIALOGUE, text="so much " * 131_072 + "\nI have to go.\n")
-    assert [len(text) <= LONGEST for text in own("Emeka Obiora")] == [True, True]
-    assert own("Emeka Obiora")[1] == "I have to go."
-    assert result.err.count(f"first {LONGEST} characters") == 1
-
-
-def test_what_is_no_text_does_no_harm(types: Types) -> None:
-    assert types(*DIALOGUE, text=b"caf\xff\x00\x1b[2J\xc3\xa9\r\nYes.\r\n").code == 0
-    assert own("Emeka Obiora") == ["caf\N{REPLACEMENT CHARACTER}é", "Yes."]
-
-
 def test_without_standard_input_the_run_waits_to_be_resumed(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     assert cli(*DIALOGUE).code == 130
@@ -111,41 +99,6 @@ def test_a_name_that_nobody_has_is_told_with_those_there_are(types: Types) -> No
 
 
 # --- looked at afterwards -------------------------------------------------------------------------------------------
-
-
-def test_a_typed_run_is_shown_replayed_compared_and_exported(types: Types, cli: Cli) -> None:
-    assert types(*MEETING, text="We could go to the lake.\n\n\n\n").code == 0
-    (turn,) = [turn.turn for turn in turns() if turn.speaker == "Bob"]
-    shown = cli("show", "@last", "--turn", "1", "--json").json
-    (bob,) = [agent for agent in shown["cognition"] if agent["agent"] == "Bob"]
-    assert (bob["typed"], bob["willing"]) == ("We could go to the lake.", True)
-    assert bob["willingness"] is bob["thought"] is None
-    assert {agent["typed"] for agent in shown["cognition"] if agent["agent"] != "Bob"} == {None}
-    made = cli("show", "@last", "--turn", str(turn), "--json").json
-    assert [(candidate["origin"], candidate["chosen"]) for candidate in made["candidates"]] == [("by_hand", True)]
-    assert made["units"] == []
-    assert "written by hand" in cli("show", "@last", "--turn", str(turn)).out
-    cli("show", "@last", "--turn", str(turn), "--lambda", "0.5").complains(3, "written by hand")
-    assert "typed: We could go to the lake." in cli("replay", "@last", "--thoughts").out
-    assert "typed" in cli("show", "@last", "--turn", "1", "--agent", "Bob").out
-    figures = {agent["agent"]: agent for agent in cli("stats", "@last", "--json").json["agents"]}
-    assert figures["Bob"]["spoken"] == 1
-    for command in (("timeline",), ("show", "--cost"), ("diff", "@last"), ("export", "--jsonl", "run.jsonl")):
-        assert cli(command[0], "@last", *command[1:]).code == 0
-    assert "We could go to the lake." in cli("export", "@last", "--markdown", "-", "--thoughts").out
-
-
-def test_two_people_at_one_terminal_are_asked_one_after_the_other(types: Types) -> None:
-    result = types("run", "team_building", "--rehearse", "--seat", "bob, Eva", "--rounds", "2", text="One.\nTwo.\n\n\n")
-    assert result.code == 0
-    assert "You are Bob" in result.err
-    assert "You are Eva" in result.err
-    with SqlStore.open("tertulia.db", create=False) as store:
-        record = store.run("@last")
-        typed = store.steps(record.run, "speak_by_hand", Answer)
-    assert record.parameters["seat"] == "Bob, Eva"
-    assert {words.words for (round, _), words in typed.items() if round == 1} == {"One.", "Two."}
-    assert {agent for _, agent in typed} == {"Bob", "Eva"}
 
 
 def test_another_seat_needs_a_fork(types: Types) -> None:

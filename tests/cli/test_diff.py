@@ -16,9 +16,7 @@ from tertulia.state.cognition import Assessment, Bid, Call, Character, Finding, 
 from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Record, TurnRecord
-from tertulia.storage.sqlite.database import StoreFile
 from tertulia.storage.store import SqlStore
-from tertulia.views.reading.comparing import compare
 from tertulia.views.reading.differences import differences, word_differences
 
 A, B = "aaaa", "bbbb"
@@ -94,11 +92,6 @@ def test_neither_time_nor_an_unfinished_round_counts(cli: Cli, meetings: SqlStor
     for run, seconds in ((A, 1.0), (B, 2.0)):
         meetings.save_calls(run, [Call(round=2, agent=ADA, node="x", model="m", prompt=last.prompt, seconds=seconds)])
     assert compared(cli)["identical"] is True
-
-
-def test_a_run_and_itself(cli: Cli, meetings: SqlStore) -> None:
-    result = cli("diff", A, A, "--exit-code")
-    assert (result.code, result.out) == (0, f"A and B are the same run, {A}\n")
 
 
 # --- one record -----------------------------------------------------------------------------------------------------
@@ -327,27 +320,3 @@ def test_marked_words_are_all_words(a: str, b: str) -> None:
     assert common[0] == common[1]
     if a == b:
         assert all(is_common for passages in marked for _, is_common in passages)
-
-
-# --- how much is read -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("turns", [4, 24])
-def test_a_comparison_takes_as_many_statements_however_many_turns_differ(
-    cli: Cli, store: SqlStore, monkeypatch: pytest.MonkeyPatch, turns: int
-) -> None:
-    for run, words in ((A, "Yes."), (B, "No.")):
-        store.create_run(a_run(run), a_case())
-        write_turns(store, run, 1, turns)
-        for turn in range(1, turns + 1):
-            store.save_candidate(run, turn, a_candidate(7, words))
-    statements = []
-    fetched = StoreFile._fetched
-
-    def noted(file: StoreFile, sql: str, values: Any) -> list[dict[str, Any]]:
-        statements.append(sql)
-        return fetched(file, sql, values)
-
-    monkeypatch.setattr(StoreFile, "_fetched", noted)
-    assert len(compare(store, A, B).comparison.differing) == turns
-    assert len(statements) < 80

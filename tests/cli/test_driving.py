@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from support.commands import Cli
 from support.forked import Forked
-from support.protocol_server import serving
 
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.state.errors import ModelError
@@ -69,29 +68,6 @@ def test_a_fork_that_can_not_be_scored_leaves_no_run(cli: Cli) -> None:
     cli("fork", parent, "--at", "2", "--model", REMOTE).complains(2, "needs scores", "surrogate=smollm2")
     cli("fork", parent, "--at", "2", "--seed", "x").complains(2, "--seed x: takes a whole number")
     assert [row["run"] for row in cli("runs", "--json").json["runs"]] == [parent]
-
-
-# --- waiting --------------------------------------------------------------------------------------------------------
-
-
-def test_what_waits_says_for_what(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tertulia.models.served.chat_errors.FIRST_WAIT_S", 0.01)
-    with serving(failures=["429", "500"], retry_after="1") as served:
-        result = cli("run", "tidewell", "--model", served.model, "--lambda", "0", "--rounds", "1", "--json")
-        assert result.json["status"] == "finished"
-        _, refused, failed = result.err.splitlines()
-        assert refused.startswith(f"{served.model} refused the request (429); retry 1 of 6 in 1 s")
-        assert failed.startswith(f"{served.model} failed (500); retry 2 of 6 in ")
-
-
-def test_behind_a_prompt_that_does_not_fit_another_setting_is_the_way_on(cli: Cli) -> None:
-    with serving(failures=["too_long"]) as served:
-        result = cli("run", "tidewell", "--model", served.model, "--lambda", "0", "--rounds", "1")
-        result.complains(1, "context window")
-        run = result.err.splitlines()[0].removeprefix("run ")
-        assert f"to go on: tertulia fork {run} --at 1 --set KEY=VALUE" in result.err.splitlines()
-        went_on = cli("fork", run, "--at", "1", "--set", "memory_items_min=5", "--set", "memory_items_max=5", "--json")
-        assert went_on.json["status"] == "finished"
 
 
 # --- pipes ----------------------------------------------------------------------------------------------------------

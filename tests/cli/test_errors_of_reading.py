@@ -105,12 +105,6 @@ class Typed(Context):
         self.params = dict(params)
 
 
-def test_runs_are_completed_from_the_store(run: str) -> None:
-    assert complete_run(Typed(), "") == [("@last", "the newest run"), ("k3f9", "cafe, finished")]
-    assert ("k3f9", "cafe, finished") in complete_run(Typed(store=Path("tertulia.db")), "k3")
-    assert complete_run(Typed(), "zz") == []
-
-
 @pytest.mark.parametrize("content", [None, b"", b"no database at all"])
 def test_where_there_is_no_store_nothing_is_completed(cli: Cli, content: bytes | None) -> None:
     if content is not None:
@@ -143,13 +137,6 @@ def test_a_shell_completes(run: str, tmp_path: Path, shell: dict[str, str], comp
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert completed in done.stdout, done
     assert done.stderr.split()[-1] == "False", "no other command is imported"
-
-
-def test_an_empty_variable_of_a_shell_completes_nothing() -> None:
-    command = [sys.executable, "-m", "tertulia.cli.main", "--help"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "_TERTULIA_COMPLETE": ""}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert "--install-completion" in done.stdout
 
 
 @pytest.mark.parametrize(

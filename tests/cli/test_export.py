@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from support.commands import Cli
 from support.group_stored import NAMES, ROUNDS, a_meeting, write_meeting
-from support.stored import a_case, a_run
+from support.stored import a_run
 
 from tertulia.state.records import Turn, TurnRecord
 from tertulia.state.text import clean
@@ -195,14 +195,6 @@ def test_no_text_changes_the_structure_of_a_transcript(name: str, text: str) -> 
 
 
 @pytest.mark.usefixtures("store")
-def test_both_files_and_where_they_are(cli: Cli) -> None:
-    result = cli("export", RUN, "--jsonl", "run.jsonl", "--markdown", "run.md", "--json")
-    assert result.json == {"schema_version": 1, "run": RUN, "jsonl": "run.jsonl", "markdown": "run.md", "html": None}
-    assert sorted(file.name for file in Path().iterdir() if "tertulia" not in file.name) == ["run.jsonl", "run.md"]
-    assert Path("run.md").read_bytes().decode("utf-8").startswith("# The summer day\n")
-
-
-@pytest.mark.usefixtures("store")
 def test_a_file_is_overwritten_on_demand_alone(cli: Cli) -> None:
     Path("run.md").write_text("mine")
     cli("export", RUN, "--jsonl", "run.jsonl", "--markdown", "run.md").complains(2, "run.md", "--force")
@@ -264,10 +256,3 @@ def test_bad_requests(cli: Cli, arguments: tuple[str, ...], code: int, words: li
     result.complains(code, *words)
     assert result.out == ""
     assert {file: file.stat().st_size for file in Path().iterdir()} == before
-
-
-def test_a_run_without_turns(cli: Cli) -> None:
-    with SqlStore.open(Path("tertulia.db"), create=True) as store:
-        store.create_run(a_run("empty"), a_case())
-    assert [line["kind"] for line in lines_of(cli("export", "empty", "--jsonl", "-").out)] == ["run", "start"]
-    assert "Nothing was said yet." in cli("export", "empty", "--markdown", "-").out

@@ -96,28 +96,6 @@ def test_a_report_that_is_interrupted_says_how_to_go_on(cli: Cli, monkeypatch: p
     assert ": 0 of " in again.err
 
 
-def test_a_report_before_its_runs_says_what_is_missing(cli: Cli) -> None:
-    result = cli("lab", "report", "fig9", *SMALL, "--report-only")
-    result.complains(2, "there is nothing to report yet: 4 conversations of 4", "Full: 2, RMm: 2", "8 utterances")
-    assert not Path("tertulia.db").exists()
-    assert not list(Path("reports").rglob("*.md"))
-    cli("lab", "report", "fig9", *SMALL)
-    grown = cli("lab", "report", "fig9", *SMALL, "--trials", "4", "--report-only", "--json")
-    assert (grown.code, "4 conversations of 8" in grown.err) == (0, True)
-    assert "note: 4 conversations of 8" in grown.err
-
-
-def test_what_it_says_is_printed_and_not_overwritten_unasked_by_another_experiment(cli: Cli) -> None:
-    result = cli("lab", "report", "fig9", *SMALL)
-    assert result.code == 0
-    assert result.out.startswith("Rehearsed: a stand-in without weights spoke.")
-    assert "Diversity by utterance (APP Fig. 9)" in result.out
-    assert "orderings that should hold:" in result.out
-    other = (*SMALL, "--seed", "9")
-    cli("lab", "report", "fig9", *other).complains(2, "fig9.md exists already", "--force")
-    assert cli("lab", "report", "fig9", *other, "--force").code == 0
-
-
 def test_bad_values_are_refused_before_anything_is_run(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     cli("lab", "report", "fig9", "nowhere", "--rehearse").complains(3, "nowhere")
     cli("lab", "report", "fig9", "--trials", "0", "--rehearse").complains(2, "--trials")

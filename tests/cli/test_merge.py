@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from support.commands import Cli, rehearse
-from support.merged import assert_same, copied
+from support.merged import copied
 
-from tertulia.runs.files.shard_files import put_shard, shards_at
+from tertulia.runs.files.shard_files import shards_at
 from tertulia.state.errors import NotFoundError
 from tertulia.storage.store import SqlStore
 from tertulia.storage.tables import Table
@@ -72,23 +72,6 @@ def test_no_source_is_changed_nor_its_log(cli: Cli, tmp_path: Path) -> None:
     with SqlStore.open("all.db") as store:
         assert "late" in {run.label for run in store.runs()}
         assert len(store.runs()) > 1
-
-
-@pytest.mark.full
-def test_shards_are_put_and_merged_wherever_they_lie(cli: Cli, tmp_path: Path) -> None:
-    pytest.importorskip("fsspec")
-    places = ("memory://shards", f"file://{tmp_path}/shards", "put/shards")
-    for number in (1, 2):
-        rehearse(cli, "--store", "mine.db", "--seed", str(number), "--rounds", "1")
-        for place in places:
-            put_shard(Path("mine.db"), place, f"shard{number}")
-    for place in places:
-        assert len(shards_at(place)) == 2
-        for source in (place, f"{place}/*.db", f"{place}/shard2.db"):
-            result = cli("merge", source, "--into", f"{source.count('*')}{len(source)}.db", "--json")
-            assert result.code == 0, result
-            assert result.json["runs"] == 2
-            assert_same(Path("mine.db"), Path(result.json["into"]))
 
 
 def test_a_shard_that_is_not_whole_is_not_listed(tmp_path: Path) -> None:

@@ -45,13 +45,6 @@ def test_a_model_that_a_file_names_is_no_other_command() -> None:
             load(name, load_here, remedy="", report=lambda activity: None, may_download=False)
 
 
-def test_a_study_that_is_called_like_an_option_is_gone_on_with_as_is_said(cli: Cli) -> None:
-    made = cli("sweep", "tidewell", "--rehearse", "--lambda", "0", "--trials", "1", "--rounds", "1", "--name=-rf")
-    assert "tertulia lab compare -- -rf" in made.out
-    assert cli("lab", "compare", "--", "-rf").code == 0
-    assert cli("lab", "resume", "--", "-rf").code == 0
-
-
 def test_a_damaged_file_whose_name_a_shell_would_obey(cli: Cli, tmp_path: Path) -> None:
     cli("run", "tidewell", "--rehearse", "--rounds", "1", "--store=-x y.db")
     with sqlite3.connect(tmp_path / "-x y.db") as connection:

@@ -41,27 +41,6 @@ def test_what_is_set_beside_it_comes_over_it_in_any_order() -> None:
     assert before.with_settings({"preset": "paper"}).judge_runs == 3
 
 
-def test_it_comes_over_a_scenario_s_own_settings(cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / "key.yaml").write_text(
-        "name: the key\ntime: 2026-05-06 09:30:00\nparticipants:\n"
-        "  - {name: Ida Falk, memories: [She has the key.]}\n  - {name: Jo Brandt, memories: [He lost his coat.]}\n"
-        "parameters: {removal_factor: 0.3, judge: 'off', top_p: 0.5}\n",
-        encoding="utf-8",
-    )
-    run = cli("run", str(tmp_path / "key.yaml"), "--rehearse", "--rounds", "1", *PAPER, "--json").json["run"]
-    made = parameters_of(cli, str(run))
-    assert (made["judge"], made["top_p"], made["removal_factor"]) == ("rating", 0.9, 0.3)
-
-
-def test_forks_keep_it_take_it_and_leave_it(cli: Cli) -> None:
-    plain, paper = (str(cli(*RUN, *settings).json["run"]) for settings in ((), PAPER))
-    assert cli("diff", paper, str(cli("fork", paper, "--at", "1", "--json").json["run"]), "--exit-code").code == 0
-    taken = str(cli("fork", plain, "--at", "2", *PAPER, "--set", "judge_runs=1", "--rounds", "2", "--json").json["run"])
-    assert parameters_of(cli, taken).items() >= {"preset": "paper", "judge_runs": 1, "special_rules": False}.items()
-    left = str(cli("fork", paper, "--at", "2", "--set", "preset=null", "--rounds", "2", "--json").json["run"])
-    assert parameters_of(cli, left).items() >= {"preset": None, "special_rules": True}.items()
-
-
 def test_it_is_listed_and_others_are_refused(cli: Cli) -> None:
     assert "layout=single_message" in " ".join(cli("settings", "preset").out.split())
     assert "(preset paper rating)" in " ".join(cli("settings", "judge").out.split())

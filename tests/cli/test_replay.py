@@ -1,8 +1,5 @@
 """`replay`: what was recorded is told again as it was told live; and what reads a store needs no model."""
 
-import json
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,8 +8,6 @@ from support.commands import Cli
 from support.stored import a_case, a_run, write_turns
 
 from tertulia.storage.store import SqlStore
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -115,40 +110,3 @@ def test_bad_requests(cli: Cli, arguments: tuple[str, ...], code: int, words: li
     result = cli("replay", *arguments)
     result.complains(code, *words)
     assert result.out == ""
-
-
-#: Runs commands, one after the other; prints the exit code of each, and what the first one said.
-WITHOUT_MODELS = """
-import contextlib, io, json, sys
-sys.modules.update(dict.fromkeys(("torch", "transformers", "sentence_transformers", "langgraph", "langchain_core")))
-from tertulia.cli.main import main
-codes, said = [], []
-for command in json.loads(sys.argv[1]):
-    sys.argv, out = ["tertulia", *command], io.TextIOWrapper(io.BytesIO(), "utf-8")
-    with contextlib.redirect_stdout(out):
-        try:
-            main()
-        except SystemExit as exit:
-            codes.append(exit.code or 0)
-        except ImportError:
-            codes.append("kept out")
-    out.seek(0)
-    said.append(out.read())
-print(json.dumps([codes, said[0]]))
-"""
-
-
-def test_neither_torch_nor_langgraph_is_needed(cli: Cli, dialogue: str, tmp_path: Path) -> None:
-    other = str(cli("run", "ferry_timetable", "--rehearse", "--rounds", "2", "--json").json["run"])
-    commands = (
-        ("replay", dialogue, "--json"),
-        ("replay", other, "--thoughts"),
-        ("diff", dialogue, other),
-        ("export", other, "--jsonl", str(tmp_path / "run.jsonl"), "--markdown", str(tmp_path / "run.md"), "--thoughts"),
-        ("run", "tidewell", "--rehearse"),  # this one needs langgraph
-    )
-    given = json.dumps([[*command, "--store", str(tmp_path / "tertulia.db")] for command in commands])
-    result = subprocess.run([sys.executable, "-c", WITHOUT_MODELS, given], cwd=ROOT, capture_output=True, text=True)
-    codes, replayed = json.loads(result.stdout)
-    assert (codes, "error" in result.stderr) == ([0, 0, 0, 0, "kept out"], False), result.stderr
-    assert len(json.loads(replayed)["turns"]) == 4

@@ -1,9 +1,5 @@
 """`runs`: the table and its filters, labels, and the removal of runs."""
 
-import os
-import pty
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -15,7 +11,6 @@ from support.stored import NOW, a_case, a_run
 from tertulia.state.records import Turn, TurnRecord
 from tertulia.storage.store import SqlStore
 
-ROOT = Path(__file__).parents[2]
 COLUMNS = ["run", "status", "scenario", "order", "λ", "seed", "turns", "model", "from", "date", "label"]
 
 
@@ -63,38 +58,6 @@ def test_filters_that_are_wrong(cli: Cli, store: SqlStore) -> None:
     cli("runs", "--status", "fnished").complains(2, "--status fnished: unknown (did you mean 'finished'?)")
     cli("runs", "--limit", "0").complains(2, "--limit 0: takes 1 or more")
     cli("runs", "--limit", "2", "label", "aaaa", "x").complains(2, "--limit", "runs label")
-
-
-def test_a_narrow_terminal_shows_fewer_columns_and_whole_words(cli: Cli, store: SqlStore) -> None:
-    widths = {}
-    for width in (60, 80, 200):
-        lines = in_terminal(width, "runs")
-        assert max(map(len, lines)) <= width, lines
-        widths[width] = lines[0].split()
-    assert widths[200] == COLUMNS
-    assert widths[80] == ["run", "status", "scenario", "λ", "turns", "model", "from", "date"]
-    assert widths[60][:3] == ["run", "status", "scenario"]
-
-
-def in_terminal(width: int, *arguments: str) -> list[str]:
-    """Return the lines that a command prints to a terminal of that width."""
-    master, terminal = pty.openpty()
-    environment = {**os.environ, "COLUMNS": str(width), "TERM": "xterm", "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "tertulia.cli.main", *arguments]
-    with subprocess.Popen(command, stdout=terminal, env=environment) as process:
-        os.close(terminal)
-        written = b""
-        while True:
-            try:
-                chunk = os.read(master, 4096)
-            except OSError:  # Linux: the other end is closed
-                break
-            if not chunk:
-                break
-            written += chunk
-    os.close(master)
-    assert process.returncode == 0
-    return written.decode().splitlines()
 
 
 # --- labels ---------------------------------------------------------------------------------------------------------

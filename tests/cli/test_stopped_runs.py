@@ -1,8 +1,6 @@
 """Runs that are interrupted or fail, and commands that are: how they say so, and what they leave."""
 
-import asyncio
 import contextlib
-import functools
 import json
 import os
 import pty
@@ -20,7 +18,6 @@ from support.tiny import tiny_language_model
 
 from tertulia.cli.driving import LiveRun
 from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel
-from tertulia.nodes.town.encounter import next_encounter
 from tertulia.runs.driving.events import Event, StepStarted
 from tertulia.state.language_model import GenerationRequest
 from tertulia.state.records import Reply
@@ -107,7 +104,6 @@ def test_a_model_that_fails_in_mid_turn(
 TALK = ("run", "tidewell", *ENDLESS, "--rounds", "3")
 MEETING = ("run", "mothers_house", "--rounds", "3")
 ALBUM = ("run", "villagers", "--set", "agents=4", "--rounds", "2")
-TOWN = ("simulate", "tidewell", "--set", "max_turns=3", "--encounters-per-day")
 TOWN_GOES_ON = ("simulate", "--resume", "@last")
 
 
@@ -159,29 +155,6 @@ def test_nor_does_a_turn_that_is_stopped_again_in_its_first_step(
         assert [cli(*step).code for step in (begins, ("resume", "@last"), ("resume", "@last"))] == [130] * 3
     assert cli("resume", "@last").code == 0
     _leave_the_same(cli, *before, begins)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("stopped_at", [1, 2])
-def test_nor_does_a_town_that_is_stopped_again_as_an_encounter_begins(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch, stopped_at: int
-) -> None:
-    begins, goes_on = (*TOWN, str(stopped_at), "--rehearse"), TOWN_GOES_ON
-    begun: list[int] = []
-
-    @functools.wraps(next_encounter)
-    async def stopping(state: Any, runtime: Any) -> Any:
-        begun.append(1)
-        if len(begun) >= stopped_at:
-            signal.raise_signal(signal.SIGINT)
-            await asyncio.sleep(0)
-        return await next_encounter(state, runtime)
-
-    with monkeypatch.context() as patched:
-        patched.setattr("tertulia.graphs.town.next_encounter", stopping)
-        assert [cli(*step).code for step in (begins, goes_on, goes_on)] == [130] * 3
-    assert cli(*goes_on).code == 0
-    _leave_the_same(cli, begins)
 
 
 def _leave_the_same(cli: Cli, *undisturbed: Command) -> None:

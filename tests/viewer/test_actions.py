@@ -43,13 +43,6 @@ def test_what_is_offered_is_every_parameter_that_names_no_code_host_file_or_pers
     assert page["store"] == ["--store", str(store)]
 
 
-def test_the_default_store_needs_no_name(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "tertulia.db").write_bytes(store.read_bytes())
-    with SqlStore.open(Path("tertulia.db")) as opened:
-        assert actions_page(opened, "@last")["store"] == []
-
-
 @pytest.mark.parametrize("name", ["nodes.score", "node.key", "judge_model", "seat", "pictures", "no_such", "store", ""])
 def test_a_parameter_that_is_not_offered_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match=r"unknown parameter|command line alone"):

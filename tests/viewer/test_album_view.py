@@ -13,7 +13,7 @@ from tertulia.state.album import PictureFile, Population, picture_hash
 from tertulia.state.errors import NotFoundError, UsageError
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.by_path import document_at
-from tertulia.viewer.documents.population import MOST_BYTES, image_type
+from tertulia.viewer.documents.population import MOST_BYTES
 from tertulia.viewer.html_file import html_of_run
 
 PNG = base64.b64decode(
@@ -65,13 +65,6 @@ def test_a_picture_is_shown_only_if_it_is_small_and_known_by_its_bytes(
         (pot,) = (row for row in document_at(store, "runs/a1b2/album")["pictures"] if row["id"] == "pot.png")
     assert pot["image"] is None
     assert reason in pot["no_image"]
-
-
-def test_the_type_of_a_picture_is_that_of_its_bytes() -> None:
-    assert image_type(b"RIFF\x00\x00\x00\x00WEBPVP8 ") == "image/webp"
-    assert image_type(b"\xff\xd8\xff\xe0") == "image/jpeg"
-    assert image_type(b"GIF89a") == "image/gif"
-    assert image_type(b"") is None
 
 
 def test_a_run_that_is_no_album_chat_has_no_album(tmp_path: Path) -> None:

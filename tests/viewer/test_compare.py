@@ -104,17 +104,6 @@ def test_keys_and_buttons_go_from_difference_to_difference(page: Page, address: 
     expect(page).to_have_url(re.compile(f"#/runs/{b.id}\\?turn={turns[0]}"))
 
 
-def test_runs_that_are_the_same_or_of_different_kinds_or_unknown_say_so(page: Page, address: str, runs: Runs) -> None:
-    meeting = runs["meeting"].id
-    page.goto(f"{address}#/compare/{meeting}/{runs['nothing'].id}")
-    expect(page.get_by_text("are identical: 4 turns, to the last record")).to_be_visible()
-    page.goto(f"{address}#/compare/{meeting}/{runs['dialogue'].id}")
-    expect(page.get_by_text("A is a meeting, B is a dialogue: only what both have is compared.")).to_be_visible()
-    page.goto(f"{address}#/compare/{meeting}/zzzz")
-    expect(page.get_by_text("no run 'zzzz'")).to_be_visible()
-    expect(page.get_by_role("link", name="Choose two runs from the list")).to_be_visible()
-
-
 def test_runs_without_turns_are_compared(tmp_path: Path) -> None:
     with SqlStore.open(tmp_path / "t.db", create=True) as store:
         store.create_run(a_run("aaaa"), a_case())

@@ -101,29 +101,6 @@ def test_plots_are_drawn_and_saved_as_they_are_shown(page: Page, path: Path, run
         assert all(element.get("style") is None and element.get("class") is None for element in drawing.iter())
 
 
-def test_another_run_is_shown_beside_it_by_choice_and_by_its_id(
-    page: Page, path: Path, runs: list[tertulia.Run]
-) -> None:
-    meeting, fork, dialogue = (run.id for run in runs)
-    letters = LetterEmbedder()
-    with serving(path, open_embedder=lambda: letters) as address:
-        page.goto(f"{address}#/runs/{meeting}/figures")
-        page.get_by_label("a fork or a run of the same scenario").select_option(fork)
-        page.get_by_label("or by its id").fill(dialogue)
-        page.get_by_role("button", name="Add").click()
-        table = page.get_by_role("region", name="Diversity and length")
-        expect(table.locator("tbody th")).to_have_text([meeting, fork, dialogue])
-        page.get_by_role("button", name="measure it").click()
-        expect(page.get_by_text(f"sim {similarity(path, meeting, fork, dialogue, letters):.3f}")).to_be_visible()
-        page.reload()
-        expect(table.locator("tbody th")).to_have_text([meeting, fork, dialogue])
-        page.get_by_role("button", name=f"Take {fork} away").click()
-        expect(table.locator("tbody th")).to_have_text([meeting, dialogue])
-        expect(page.get_by_text(f"sim {similarity(path, meeting, dialogue, letters):.3f}")).to_be_visible()
-        page.goto(f"{address}#/runs/{dialogue}/figures")
-        expect(page.get_by_text("--set record_scores=true")).to_be_visible()
-
-
 def similarity(path: Path, *given: str | LetterEmbedder) -> float:
     """The mean cosine over all pairs of the runs, whose embedder comes last."""
     *names, embedder = given

@@ -72,18 +72,6 @@ def slow_run(path: Path) -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
-def test_a_run_that_is_removed_says_so_and_one_that_comes_is_shown(page: Page, store: SqlStore) -> None:
-    with serving(Path(store.path)) as address:
-        page.goto(f"{address}#/runs/k3f9")
-        expect(page.get_by_role("listbox")).to_be_visible()
-        store.set_status("k3f9", "finished")
-        store.remove_run("k3f9")
-        expect(page.get_by_text("no run 'k3f9'")).to_be_visible()
-        store.create_run(a_run("k3f9"), a_case())
-        store.save_turn("k3f9", a_turn_record(1))
-        expect(page.get_by_role("option").filter(has_text="Line 1.")).to_be_visible()
-
-
 def test_what_could_not_be_read_is_read_when_the_server_is_back(page: Page, store: SqlStore) -> None:
     with serving(Path(store.path)) as address:
         page.goto(f"{address}#/runs/k3f9?turn=3")

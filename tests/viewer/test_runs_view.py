@@ -105,14 +105,6 @@ def test_a_new_run_appears_without_moving_what_is_chosen_or_focused(page: Page, 
         expect(box).to_be_focused()
 
 
-def test_an_empty_store_says_what_to_do(page: Page, tmp_path: Path) -> None:
-    with SqlStore.open(tmp_path / "t.db", create=True) as store:
-        store.make_file()
-    with serving(tmp_path / "t.db") as address:
-        page.goto(address)
-        expect(page.get_by_text("tertulia run tidewell --rehearse")).to_be_visible()
-
-
 def test_a_row_has_what_the_command_lists_and_who_speaks_first(path: Path) -> None:
     with SqlStore.open(path) as store:
         said = [(None, ""), ("Bo", "  \nWell, hello.\nAnd more.")]

@@ -195,13 +195,3 @@ def test_the_state_stands_before_and_after_every_step(page: Page, served: Served
     row = page.get_by_role("row", name="speaker")
     before, after = (visits[place][when] for when in ("before", "after"))
     expect(row.get_by_role("cell")).to_have_text([before.get("speaker", "–"), after["speaker"]])
-
-
-def test_the_cost_of_a_turn_is_that_of_its_calls(page: Page, served: Served) -> None:
-    with SqlStore.open(served.path) as store:
-        calls = store.calls(served.meeting, 1)
-    open_turn(page, served.address, served.meeting, 1, "&pane=cost")
-    asked, replied = ((call.prompt_tokens for call in calls), (call.reply_tokens for call in calls))
-    figures = [len(calls), *(sum(count or 0 for count in counts) for counts in (asked, replied))]
-    # A rehearsal's seconds say nothing, and are not shown.
-    expect(page.locator(".making tfoot .number")).to_have_text([*(f"{figure:,}" for figure in figures), "–"])

@@ -107,17 +107,6 @@ def test_what_can_not_be_served_is_told_before_anything_is(cli: Cli, store: Path
         assert (result.out, len(result.err.splitlines())) == ("", 1)
 
 
-def test_where_no_browser_opens_it_says_so_and_serves(store: Path, tmp_path: Path) -> None:
-    process = started("--port", "0", "--store", str(store), BROWSER="no-such-browser", PATH=str(tmp_path), DISPLAY="")
-    assert process.stdout is not None
-    assert process.stderr is not None
-    line = process.stdout.readline().strip()
-    assert process.stderr.readline() == "no browser opened; open the address yourself\n"
-    assert ask(line, "api/runs").status == 200
-    process.send_signal(signal.SIGINT)
-    assert process.communicate() == ("", "")
-
-
 @pytest.mark.full
 def test_a_browser_gets_the_address_and_makes_no_noise(store: Path, tmp_path: Path) -> None:
     browser, opened = tmp_path / "browser", tmp_path / "opened"
