@@ -69,17 +69,6 @@ def test_a_fork_takes_a_scorer_that_is_handed_over_again_as_it_is_now_or_another
         run.fork(at=2, removal_factor=0.9)
 
 
-def test_a_scorer_that_miscounts_fails_the_run_with_words() -> None:
-    @tt.scorer
-    def few(units: Any) -> list[float]:
-        """Score too few."""
-        return [1.0]
-
-    with pytest.raises(tt.NodeError, match="few returned 1 scores for"):
-        tt.run("tidewell", rounds=1, rehearse=True, additions=tt.Additions(nodes={"score": few}))
-    assert tt.open_store("tertulia.db").run().status == "failed"
-
-
 class Twice:
     """Score every unit with two."""
 

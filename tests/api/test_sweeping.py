@@ -45,37 +45,6 @@ def test_a_sweep_is_the_experiment_of_the_command(cli: Cli, store: Path, experim
 # --- figures ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("baseline", [None, "λ = 0.5"])
-def test_figures_and_differences_are_those_of_the_command(
-    cli: Cli, store: Path, experiment: tt.Experiment, baseline: str | None
-) -> None:
-    chosen = ["--baseline", baseline] if baseline else []
-    given = ("--store", str(store), "--out", "reports", "--json")
-    figures = cli("lab", "compare", experiment.name, *chosen, *given).json["figures"]
-    measures, comparison = experiment.measure(), experiment.compare(baseline=baseline)
-    assert len(measures) == len(figures) > 30
-    close = pytest.approx
-    compared = 0
-    for figure in figures:
-        place = figure["setting"], figure["metric"]
-        here, found = figure["here"], measures[place]
-        assert found.value == close(here["value"], abs=1e-12)
-        assert (found.cases, found.trials) == (here["cases"], here["dialogues"])
-        assert (found.ci_low is None) == (here["interval"] is None)
-        if here["interval"] is not None:
-            assert [found.ci_low, found.ci_high] == close(here["interval"], abs=1e-12)
-        if (difference := figure["difference"]) is not None:
-            between = comparison[place]
-            compared += difference["p"] is not None
-            assert between.value == close(difference["value"], abs=1e-12)
-            for name in ("p", "p_adjusted", "effect_size", "above"):
-                assert getattr(between, name) == close(difference[name], abs=1e-12)
-            assert between.baseline == (baseline or "λ = 0")
-    assert compared > 10
-    assert len(comparison) == len(figures) * 2 / 3
-
-
 def test_a_run_is_measured_as_the_command_measures_it(cli: Cli, store: Path, experiment: tt.Experiment) -> None:
     run = experiment.runs[-1]
     document = cli("metrics", run.id, "--store", str(store), "--embedder", "rehearsal", "--json").json
@@ -128,18 +97,6 @@ def test_a_plot_has_means_intervals_and_cases(experiment: tt.Experiment) -> None
     assert ends == [pytest.approx([m.ci_low, m.ci_high]) for m in experiment.measure("dist3")]
     assert (plot.get_xlabel(), plot.get_ylabel()) == ("λ", "dist-3")
     assert figure._repr_png_().startswith(b"\x89PNG")
-
-
-def test_they_show_themselves_as_tables(experiment: tt.Experiment) -> None:
-    heading, columns, first, *_ = repr(experiment).splitlines()
-    assert heading.startswith(f"experiment {experiment.name} (finished) · rehearsal · 2 cases × 3 settings × 2 trials")
-    assert columns.split() == ["setting", "removal_factor", "finished", "failed"]
-    assert first.split() == ["λ", "=", "0", "0", "4", "0"]
-    measures = experiment.measure("len")
-    assert "mean nothing" in repr(measures)
-    assert f"{measures[0].value:.4g}" in measures._repr_html_()
-    assert experiment._repr_html_().count("<tr>") == 4
-    assert experiment.runs[0].id in repr(experiment.runs)
 
 
 # --- interrupted and missing ------------------------------------------------------------------------------------------

@@ -205,26 +205,6 @@ def test_stats_beside_the_papers_figures(cli: Cli) -> None:
     assert sum(words[:1] == ["paper"] for words in lines) == 6  # three of the paper's people, in two tables
 
 
-# --- a live run -----------------------------------------------------------------------------------------------------
-
-
-def test_a_live_run_is_told(store: SqlStore, capsys: pytest.CaptureFixture[str]) -> None:
-    run, start = store.run(RUN), store.start(RUN)
-    live.print_heading(start, run)
-    for turn in store.turns(RUN):
-        print_turn(data(), turn, start, 10.0)
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[:3] == [
-        "The summer day, Thursday 12 June 2025, 14:59 to 15:29, the small meeting room",
-        "Ada, Ben (until 15:00), Cleo, Dev (from 15:00)",
-        "self driven, λ = 0.5, m, seed 7",
-    ]
-    assert lines[4] == "  0  14:59:40   0:00  Ada: Good that you are here."
-    assert lines[7] == "  3  14:59:53   0:13  … ten seconds of silence"
-    print_turn(data(), store.turns(RUN)[2], start)
-    assert capsys.readouterr().out == "  3  14:59:53   0:13  … silence\n"
-
-
 # --- what a terminal must not obey ----------------------------------------------------------------------------------
 
 

@@ -11,14 +11,6 @@ from tertulia.nodes.machinery.places import PLACES
 from tertulia.runs.driving import node_checks
 from tertulia.runs.driving.node_checks import check_all
 
-MINIMAL = """\
-kind: group_chat
-name: the crane
-description: Three people talk about the broken crane.
-time: 2026-05-06 15:00:00
-participants: [{name: Ana}, {name: Bo}, {name: Cy}]
-"""
-
 HEAD = '''"""Nodes of a test."""
 
 import asyncio
@@ -229,30 +221,3 @@ def test_a_run_goes_on_with_the_extension_that_it_began_with_or_a_changed_one_th
     assert cli("fork", "@last", "--at", "2", "--json").json["turns"] == 4  # it was accepted
     (tmp_path / "mine.py").unlink()
     assert len(cli("show", "@last", "--json").json["turns"]) == 4
-
-
-def scored_by(cli: Cli, run: str) -> list[str]:
-    return [cli("show", run, "--turn", str(turn), "--json").json["scored_by"] for turn in (1, 2, 3)]
-
-
-@pytest.mark.parametrize(
-    ("written", "words"),
-    [
-        ("mechanisms: [gossip]", "unknown mechanism 'gossip'"),
-        ("extensions: [nowhere.py]", "nowhere.py"),
-        ("extensions: [~nobody_at_all/nowhere.py]", "nowhere.py"),
-        ('extensions: ["odd\\0.py"]', "can't be read: embedded null byte"),
-        ("extensions: [3]", "extensions[0]"),
-        ("extensions: mine.py", "extensions: takes a list"),
-        ("settings: {length: 3}", "settings.length: takes fields"),
-        ("settings: {length: {window: [3]}}", "settings.length.window: takes one value"),
-        ("nodes: {score: lenght}", "did you mean 'length'"),
-        ("nodes: [length]", "nodes"),
-        ("settings: {length: {window: 3}}", "length takes none"),
-        ("parameters: {nodes: length}", "stands beside parameters"),
-    ],
-)
-def test_mistakes_of_a_scenario_are_told(cli: Cli, tmp_path: Path, written: str, words: str) -> None:
-    (tmp_path / "meeting.yaml").write_text(f"{MINIMAL}\n{written}\n", encoding="utf-8")
-    code = 3 if "nowhere" in written else 2
-    cli("run", "meeting.yaml", "--rehearse").complains(code, words)

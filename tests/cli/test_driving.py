@@ -63,13 +63,6 @@ def test_what_can_not_be_is_refused_before_there_is_a_store(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_fork_that_can_not_be_scored_leaves_no_run(cli: Cli) -> None:
-    parent = cli(*DIALOGUE, "--json").json["run"]
-    cli("fork", parent, "--at", "2", "--model", REMOTE).complains(2, "needs scores", "surrogate=smollm2")
-    cli("fork", parent, "--at", "2", "--seed", "x").complains(2, "--seed x: takes a whole number")
-    assert [row["run"] for row in cli("runs", "--json").json["runs"]] == [parent]
-
-
 # --- pipes ----------------------------------------------------------------------------------------------------------
 
 

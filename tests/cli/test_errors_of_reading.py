@@ -10,7 +10,7 @@ from support.commands import Cli
 from support.stored import a_case, a_run, write_turns
 from typer import Context
 
-from tertulia.cli.terminal.commands import as_typed, with_options
+from tertulia.cli.terminal.commands import as_typed
 from tertulia.cli.terminal.completion import complete_run, complete_scenario, complete_setting
 from tertulia.cli.terminal.remedies import example_of
 from tertulia.state.errors import SettingError
@@ -61,19 +61,6 @@ def test_only_what_was_typed_is_named(cli: Cli) -> None:
     assert as_typed(SettingError("max_turns", 0, ": too few"), {"rounds": 0}) == "--rounds 0: too few"
     assert example_of("Do it.\n\n    Example: tertulia do it\n") == "tertulia do it"
     assert example_of(None) is None
-
-
-@pytest.mark.parametrize(
-    ("message", "printed"),
-    [
-        ("take another with store=…", "take another with --store"),
-        ("give its file with extensions=['my node.py']", "give its file with --extension 'my node.py'"),
-        ("or take model='smollm2'", "or take --model smollm2"),
-        ("mine failed: ValueError: model='x', store='y'", "mine failed: ValueError: model='x', store='y'"),
-    ],
-)
-def test_a_remedy_names_options_and_what_is_quoted_stays(message: str, printed: str) -> None:
-    assert with_options(message) == printed
 
 
 # --- pipes ----------------------------------------------------------------------------------------------------------

@@ -76,19 +76,6 @@ def test_a_full_disk(cli: Cli, disk: Callable[[int | None], None], command: tupl
     expect_the_same(cli, command, rounds, run)
 
 
-def test_a_file_that_may_not_grow(cli: Cli, tmp_path: Path) -> None:
-    said = tmp_path / "said.txt"
-    stopped = Forked([*MEETING, "5", "--store", str(tmp_path / "tertulia.db")], said, largest_file=700_000)
-    assert stopped.wait() == 1
-    first, way_on, problem = said.read_text().splitlines()
-    run = first.removeprefix("run ")
-    assert way_on.startswith(f"to go on: tertulia resume {run} --store ")
-    assert problem.startswith("error: ")
-    assert "tertulia.db could not be read or written" in problem
-    assert cli("resume", run, "--json").json["status"] == "finished"
-    expect_the_same(cli, MEETING, 5, run)
-
-
 # --- signals --------------------------------------------------------------------------------------------------------
 
 

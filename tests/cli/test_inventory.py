@@ -12,7 +12,7 @@ from support.scripted import ScriptedModel
 
 from tertulia.cli.terminal import asking
 from tertulia.lab.annotations.annotating import answers_to
-from tertulia.lab.annotations.inventory import inventory_requests, rated_segments
+from tertulia.lab.annotations.inventory import inventory_requests
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.state.annotation import Annotation
 from tertulia.state.cognition import Character
@@ -78,13 +78,6 @@ async def test_a_hundred_turns_of_five_people_cost_eight_calls_a_person(store: S
     assert all(set(annotation.answers.values()) <= {1, 2, 3, 4, 5} for annotation in readings)
 
 
-async def test_what_was_answered_is_not_asked_again(store: SqlStore) -> None:
-    store_meeting(store, turns=40)
-    readings = await asked(store, "m33t", ScriptedModel())
-    assert await asked(store, "m33t", None) == readings
-    assert store.calls("m33t") == []  # they are no part of what the run cost
-
-
 async def test_only_what_was_said_since_is_asked_when_a_run_goes_on(store: SqlStore) -> None:
     store_meeting(store, turns=31)
     names = store.start("m33t").names
@@ -126,14 +119,6 @@ async def test_an_impossible_answer_is_an_error_and_is_not_kept(store: SqlStore)
     assert Annotations(store.file).of("m33t") == []
 
 
-async def test_ratings_come_back_under_their_items(store: SqlStore) -> None:
-    record = store_meeting(store, turns=2)
-    model = ScriptedModel(ratings=[1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 2] * 4)
-    readings = await asked(store, "m33t", model)
-    first, _ = rated_segments(record, readings, {})
-    assert [first.ratings[item] for item in (1, 2, 5, 22, 23, 24, 44)] == [1, 2, 5, 2, 1, 2, 2]
-
-
 # --- how it is shown ------------------------------------------------------------------------------------------------
 
 
@@ -171,15 +156,6 @@ def test_asked_again_no_model_is_opened(cli: Cli, held: RunRecord, monkeypatch: 
     monkeypatch.setattr(asking, "open_language_model", lambda *_: pytest.fail("a model was opened"))
     assert cli("inventory", "m33t", "--json").json == first
     assert cli("inventory", "m33t", "--rehearse", "--json").json == first
-
-
-def test_several_runs_are_pooled(cli: Cli, held: RunRecord, tmp_path: Path) -> None:
-    with SqlStore.open(tmp_path / "tertulia.db") as store:
-        store_meeting(store, turns=30, run="n3xt")
-    document = cli("inventory", "m33t", "n3xt", "m33t", "--json").json
-    assert document["runs"] == ["m33t", "n3xt"]
-    assert (document["table"][0]["high"]["people"], document["table"][0]["high"]["ratings"]) == (6, 15)
-    assert "n3xt" in cli("inventory", "m33t", "n3xt").out
 
 
 def test_behaviour_comes_with_the_lines_that_show_it(cli: Cli, held: RunRecord) -> None:

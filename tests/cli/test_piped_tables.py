@@ -97,11 +97,3 @@ def test_cells_are_whole_and_nothing_is_padded(folder: Path, arguments: tuple[st
     if keys:
         for text in _texts(json.loads(piped(folder, *words, "--json")), keys):
             assert " ".join(text.split()) in " ".join(printed.split()), text
-
-
-def test_a_table_has_tabs_between_cells_and_a_line_for_each_row(folder: Path) -> None:
-    heading, *rows = (line.split("\t") for line in piped(folder, "runs").splitlines() if "\t" in line)
-    assert heading[:3] == ["run", "status", "scenario"]
-    assert any(row[heading.index("label")] == LABEL for row in rows if len(row) == len(heading))
-    about = piped(folder, "settings", "sampling")
-    assert about.splitlines()[1] == "parameter\tdefault\twhat it does"

@@ -205,13 +205,6 @@ def test_another_process_goes_on(tmp_path: Path) -> None:
     assert resumed.stdout.strip() == whole
 
 
-def test_what_was_in_memory_is_told_to_be_gone(tmp_path: Path) -> None:
-    stopped, resumed = (program(tmp_path, ":memory:") for _ in range(2))
-    assert stopped.returncode == 0, stopped.stderr
-    assert "the store :memory: has no run" in resumed.stderr
-    assert "StorageError" in resumed.stderr
-
-
 # --- states of parents ----------------------------------------------------------------------------------------------
 
 

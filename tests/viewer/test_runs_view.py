@@ -91,20 +91,6 @@ def test_runs_are_found_sorted_and_compared(page: Page, path: Path) -> None:
         expect(page.get_by_label("Choose cccc to compare")).to_be_checked()
 
 
-def test_a_new_run_appears_without_moving_what_is_chosen_or_focused(page: Page, path: Path) -> None:
-    with serving(path) as address:
-        page.goto(address)
-        box = page.get_by_label("Choose eeee to compare")
-        box.check()
-        with SqlStore.open(path) as store:
-            store.create_run(a_run("zzzz", created=NOW + timedelta(hours=1)), a_case())
-            store.set_status("dddd", "failed", "it broke")
-        expect(page.locator("[data-run=zzzz]")).to_be_visible()
-        expect(page.locator("[data-run=dddd]").get_by_text("failed")).to_be_visible()
-        expect(box).to_be_checked()
-        expect(box).to_be_focused()
-
-
 def test_a_row_has_what_the_command_lists_and_who_speaks_first(path: Path) -> None:
     with SqlStore.open(path) as store:
         said = [(None, ""), ("Bo", "  \nWell, hello.\nAnd more.")]

@@ -1,23 +1,32 @@
-"""How a turn came about, in the page: what λ removes is what the engine removes, candidates, states, cost."""
+"""How a turn came about, in the page: the answer in view, what λ removes, candidates, states, minds."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
 from support.turn_page import SETTINGS, choose_settings, open_turn, show_prompt, struck_units
 from support.viewer_page import serving
 
 import tertulia
 from tertulia.nodes.utterance.prune import WALKS
 from tertulia.prompts.remove import removed_with_blocks
+from tertulia.state.documents import Document
 from tertulia.state.records import Prompt, Unit
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.by_path import document_at
 from tertulia.views.reading.what_if import removed_at
+
+WIDTH, HEIGHT = 1280, 800
+
+#: As on a busy machine: what is left for after a drawing comes two seconds later.
+_BUSY = """const soon = setTimeout;
+globalThis.setTimeout = (run, ms = 0, ...given) => soon(run, ms + 2000, ...given);
+globalThis.requestAnimationFrame = (run) => soon(run, 2000);"""
 
 #: Values of λ, 0 and 1 among them.
 FACTORS = [step / 10 for step in range(11)]
@@ -25,29 +34,31 @@ FACTORS = [step / 10 for step in range(11)]
 
 @dataclass(frozen=True)
 class Served:
-    """A store and where it is served."""
+    """A store, and where it is served."""
 
     path: Path
     address: str
     dialogue: str
-    fork: str
     meeting: str
     album: str
-    by_hand: str
+
+    def document(self, path: str) -> Document:
+        with SqlStore.open(self.path) as store:
+            return document_at(store, path)
+
+    def turn(self, kind: str, turn: int) -> Document:
+        return self.document(f"runs/{getattr(self, kind)}/turns/{turn}")
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     path = tmp_path_factory.mktemp("turns") / "t.db"
-    dialogue = tertulia.run("tidewell", rehearse=True, rounds=3, removal_factor=0.5, store=path, progress=False)
-    fork = dialogue.fork(
-        2, additions=tertulia.Additions(nodes={"score": "embedding_similarity"}), rounds=2, progress=False
-    )
-    meeting = tertulia.run("team_building", rehearse=True, rounds=3, removal_factor=0.4, store=path, progress=False)
-    by_hand = dialogue.fork(1, say="I baked <b>all</b> of them myself.", rounds=2, progress=False)
-    album = tertulia.run("villagers", rehearse=True, rounds=1, agents=4, store=path, progress=False)
+    how = {"rehearse": True, "store": path, "progress": False}
+    dialogue = tertulia.run("tidewell", rounds=4, removal_factor=0.5, **how)  # type: ignore[arg-type]
+    meeting = tertulia.run("team_building", rounds=8, removal_factor=0.4, **how)  # type: ignore[arg-type]
+    album = tertulia.run("villagers", rounds=2, agents=4, removal_factor=0.5, **how)  # type: ignore[arg-type]
     with serving(path) as address:
-        yield Served(path, address, dialogue.id, fork.id, meeting.id, album.id, by_hand.id)
+        yield Served(path, address, dialogue.id, meeting.id, album.id)
 
 
 def assert_struck_as_by_engine(page: Page, path: Path, address: str, run: str, turn: int) -> None:
@@ -145,9 +156,6 @@ def test_a_view_of_another_factor_can_be_opened_again_and_undone(page: Page, ser
     expect(page.locator(".making .unit.changed")).to_have_count(0)
 
 
-# --- without scores -------------------------------------------------------------------------------------------------
-
-
 def test_every_part_of_an_exchange_has_its_prompt(page: Page, served: Served) -> None:
     with SqlStore.open(served.path) as store:
         parts = store.parts(served.album, 1)
@@ -158,7 +166,7 @@ def test_every_part_of_an_exchange_has_its_prompt(page: Page, served: Served) ->
         assert units == [unit.id for unit in prompt.units]
 
 
-# --- candidates, states, cost ---------------------------------------------------------------------------------------
+# --- candidates, states ---------------------------------------------------------------------------------------
 
 
 def test_candidates_stand_with_their_figures_and_the_one_that_was_said(page: Page, served: Served) -> None:
@@ -195,3 +203,119 @@ def test_the_state_stands_before_and_after_every_step(page: Page, served: Served
     row = page.get_by_role("row", name="speaker")
     before, after = (visits[place][when] for when in ("before", "after"))
     expect(row.get_by_role("cell")).to_have_text([before.get("speaker", "–"), after["speaker"]])
+
+
+# --- the answer above a turn -----------------------------------------------------------------------------------------
+
+
+def box(found: Locator) -> FloatRect:
+    bounds = found.bounding_box()
+    assert bounds is not None
+    return bounds
+
+
+def assert_in_view(found: Locator) -> None:
+    bounds = box(found)
+    assert bounds["height"] > 0
+    assert bounds["y"] >= 0, found
+    assert bounds["y"] + bounds["height"] <= HEIGHT, (found, bounds)
+    assert bounds["x"] + bounds["width"] <= WIDTH, found
+
+
+def leaned_on_most(document: dict[str, Any]) -> list[dict[str, Any]]:
+    scored = [unit for unit in document["units"] if unit["line_score"] is not None]
+    return sorted(scored, key=lambda unit: -float(unit["line_score"]))
+
+
+@pytest.mark.parametrize(("kind", "turn"), [("dialogue", 3), ("meeting", 5), ("album", 3)])
+def test_the_answer_what_the_line_leaned_on_most_and_lambda_are_in_view_at_once(
+    page: Page, served: Served, kind: str, turn: int
+) -> None:
+    open_turn(page, served.address, getattr(served, kind), turn)
+    document = served.turn(kind, turn)
+    answer = page.get_by_role("region", name="Why").locator("p").first
+    expect(answer).to_have_text(str(document["why"]))
+    assert_in_view(answer)
+    shown = page.locator(".answer li" if kind == "meeting" else ".units .unit:not(.fixed)")
+    for place, unit in enumerate(leaned_on_most(document)[:3]):
+        assert_in_view(shown.nth(place))
+        expect(shown.nth(place)).to_contain_text(f"{unit['line_score']:.3f}")
+        expect(shown.nth(place)).to_contain_text(unit["text"].removeprefix("- ")[:30].split("\n")[0])
+    assert_in_view(page.locator(".turn-head .tag").filter(has_text="λ = "))
+    if kind == "meeting":
+        gone, removable = document["removed_items"], sum(unit["removable"] for unit in document["units"])
+        expect(page.locator(".answer")).to_contain_text(f"λ = 0.4 took {gone} of {removable} items away")
+    else:
+        assert_in_view(page.get_by_label("λ as a number"))
+
+
+@pytest.mark.parametrize(("kind", "turn"), [("dialogue", 3), ("meeting", 5), ("album", 3)])
+def test_on_a_telephone_the_answer_is_in_view_and_the_transcript_one_step_away(
+    browser: Browser, served: Served, kind: str, turn: int
+) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    page = context.new_page()
+    open_turn(page, served.address, getattr(served, kind), turn)
+    answer = page.get_by_role("region", name="Why").locator("p").first
+    expect(answer).to_have_text(str(served.turn(kind, turn)["why"]))
+    bounds = box(answer)
+    assert page.evaluate("scrollY") == 0
+    assert bounds["y"] + bounds["height"] <= 844, bounds
+    transcript = page.get_by_role("listbox", name="Transcript")
+    expect(transcript).to_be_hidden()
+    page.get_by_role("button", name="Back to the transcript").click()
+    expect(transcript).to_be_focused()
+    expect(transcript.locator("[aria-selected=true]")).to_be_in_viewport()
+    context.close()
+
+
+@pytest.mark.parametrize("script", ["", _BUSY], ids=["idle", "busy"])
+def test_the_theme_button_follows_the_system(page: Page, served: Served, script: str) -> None:
+    page.add_init_script(script)
+    page.emulate_media(color_scheme="light")
+    page.goto(served.address)
+    expect(page.get_by_role("button", name="Dark")).to_be_visible()
+    page.emulate_media(color_scheme="dark")
+    expect(page.get_by_role("button", name="Light")).to_be_visible()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+# --- minds -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_race_of_a_turn_has_every_latency_and_margin(page: Page, served: Served) -> None:
+    run = served.meeting
+    turns = served.document(f"runs/{run}/turns")["turns"]
+    turn = max(turns, key=lambda turn: sum(bid["latency_s"] is not None for bid in turn["bids"]))
+    page.goto(f"{served.address}#/runs/{run}?turn={turn['turn']}&pane=minds")
+    race = page.locator(".race")
+    expect(race).to_be_visible()
+    shown = race.inner_text().replace("\n", " ")
+    (winner,) = (bid["latency_s"] for bid in turn["bids"] if bid["won"])
+    racers = [bid for bid in turn["bids"] if bid["latency_s"] is not None]
+    assert len(racers) >= 2
+    for bid in racers:
+        margin = "→ floor" if bid["won"] else f"+{bid['latency_s'] - winner:.2f}"
+        assert f"{bid['latency_s']:.2f} s {margin}" in shown
+    assert race.locator(".density").count() == len(racers)
+    for bid in turn["bids"]:
+        if not bid["willing"]:
+            others = page.locator(".others li").filter(has_text=bid["agent"])
+            expect(others).to_contain_text(f"not willing: W {bid['willingness']:.2f} < θ 0.5")
+
+
+def test_an_agent_is_shown_through_the_whole_run(page: Page, served: Served) -> None:
+    run = served.meeting
+    document = served.document(f"runs/{run}/agents/Bob")
+    page.goto(f"{served.address}#/runs/{run}/minds?agent=Bob")
+    expect(page.get_by_role("heading", name="Bob")).to_be_visible()
+    rounds = document["cognition"]
+    willing, won = (sum(bool(round[field]) for round in rounds) for field in ("willing", "won"))
+    expect(
+        page.get_by_text(f"{len(rounds)} rounds: willing to speak in {willing}, got the floor in {won}.")
+    ).to_be_visible()
+    assert page.locator(".agent-chart path[stroke]").count() == len(rounds) + 1  # a point for each, and the line
+    first = page.get_by_role("group", name="Rounds").get_by_role("listitem").first
+    expect(first).to_contain_text(rounds[0]["thought"])
+    first.get_by_role("link").click()
+    expect(page.get_by_role("listbox").get_by_role("option", selected=True)).to_have_attribute("id", "turn-1")

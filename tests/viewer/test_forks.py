@@ -1,21 +1,26 @@
 """The slider is the fork: what is set is what is forked, and the fork opens beside its parent as it grows."""
 
+import json
 import re
 import shlex
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 from support.in_process import command
+from support.requests_to_page import ask
 from support.stored import a_case, a_run, a_turn_record, write_turn
-from support.viewer_page import serving
+from support.viewer_page import serving, violations
 
 import tertulia
 from tertulia.state.meeting import Meeting
 from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents.by_path import document_at
+from tertulia.viewer.fork_changes import LONGEST_TEXT, read_changes
 
 COMMAND = [sys.executable, "-m", "tertulia.cli.main"]
 TOKEN = "token"
@@ -50,6 +55,13 @@ def address(path: Path, runs: Runs) -> Iterator[str]:
 def reading(path: Path, runs: Runs) -> Iterator[str]:
     """The same store, where the page may start nothing."""
     with serving(path) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def starting_nothing(path: Path, runs: Runs) -> Iterator[str]:
+    """The same store, where what is started does nothing."""
+    with serving(path, TOKEN, ["true"]) as address:
         yield address
 
 
@@ -168,12 +180,6 @@ def test_a_fork_is_followed_beside_its_parent_until_they_part_and_on(page: Page,
 
 # --- for everybody --------------------------------------------------------------------------------------------------
 
-AXE = Path(__file__).parents[2] / "tertulia" / "viewer" / "page" / "node_modules" / "axe-core" / "axe.min.js"
-
-_FOUND = """async () => {
-    const { violations } = await axe.run(document, { resultTypes: ["violations"] });
-    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`);
-}"""
 
 _WIDER = """() => {
     const { scrollWidth, clientWidth } = document.documentElement;
@@ -183,18 +189,122 @@ _WIDER = """() => {
 
 @pytest.mark.access
 def test_the_form_with_every_edit_is_for_everybody_in_every_width(page: Page, address: str, runs: Runs) -> None:
-    if not AXE.is_file():
-        pytest.skip("axe-core is not installed; install it with: make viewer-packages")
     page.goto(f"{address}#/runs/{runs['meeting']}?turn=2&lambda=0.8")
     page.get_by_text("Fork from here").click()
     for kind in ("say", "person", "remember", "forget", "mechanisms", "label"):
         page.get_by_label("Edit the line, a person or a memory").select_option(kind)
     page.get_by_label("What they remember").fill("x" * 300)
-    page.evaluate(AXE.read_text(encoding="utf-8"))
     for width in (360, 768, 1280, 1920):
         page.set_viewport_size({"width": width, "height": 800})
         page.wait_for_timeout(100)
         assert page.evaluate(_WIDER) is None, width
-        for theme in ("light", "dark") if width in (360, 1280) else ():
-            page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
-            assert page.evaluate(_FOUND) == [], (width, theme)
+        assert width not in (360, 1280) or violations(page) == [], width
+
+
+# --- what the server takes -------------------------------------------------------------------------------------------
+
+
+def start(address: str, body: object, token: str | None = TOKEN) -> tuple[int, str]:
+    headers = {"Origin": address.rstrip("/"), "Content-Type": "application/json"}
+    query = f"?token={token}" if token else ""
+    answer = ask(address, f"api/start{query}", headers, "POST", json.dumps(body).encode())
+    return answer.status, answer.json.get("error", "")
+
+
+def test_changes_become_options_in_one_word_each() -> None:
+    given = {
+        "say": "--store x",
+        "label": "calmer",
+        "person": [["Ida Falk.goals", '[{"goal":"sleep"}]']],
+        "remember": [["Ida Falk", "It rains."]],
+        "forget": [["Ida Falk", "memory_3"]],
+        "mechanisms": ["goal_summary", "time_analysis"],
+    }
+    assert read_changes(given).words == [
+        "--say=--store x",
+        "--label=calmer",
+        '--person=Ida Falk.goals=[{"goal":"sleep"}]',
+        "--remember=Ida Falk=It rains.",
+        "--forget=Ida Falk=memory_3",
+        "--mechanisms=goal_summary,time_analysis",
+    ]
+
+
+BAD: list[tuple[str, dict[str, Any], str]] = [
+    ("dialogue", {"changes": {"model": "x"}}, "the changes of a fork are say, label"),
+    ("dialogue", {"changes": []}, "the changes of a fork are say, label"),
+    ("dialogue", {"changes": {"say": "x" * 100_000}}, "That is too much for one command"),
+    ("dialogue", {"changes": {"say": "x" * 20_000}}, "what is said has 20,000 characters; it may have at most 10,000"),
+    ("dialogue", {"changes": {"say": "one\ntwo"}}, "it has a line break"),
+    ("dialogue", {"changes": {"say": "zero\u200bwidth"}}, "U+200B"),
+    ("dialogue", {"changes": {"say": "\ud800"}}, "U+D800"),
+    ("dialogue", {"changes": {"say": " "}}, "nothing is said; give the words"),
+    ("dialogue", {"changes": {"say": 3}}, "is a text of one line"),
+    ("dialogue", {"changes": {"person": [["Nobody.activity", "x"]]}}, "nobody named 'Nobody' takes part"),
+    ("dialogue", {"changes": {"person": [["Emeka Obiora.no_such", "x"]]}}, "unknown field"),
+    ("dialogue", {"changes": {"person": [["Emeka Obiora.model", "x"]]}}, "a model is given on the command line alone"),
+    ("dialogue", {"changes": {"person": [["Emeka Obiora.age", "old"]]}}, "Emeka Obiora.age=old"),
+    ("dialogue", {"changes": {"person": [["Emeka Obiora.name", "Ada"]]}}, "can't change in mid-run"),
+    ("dialogue", {"changes": {"person": "x"}}, "person is a list"),
+    ("dialogue", {"changes": {"person": [["x"]]}}, "person is a list of pairs"),
+    ("dialogue", {"changes": {"remember": [["A=b", "x"]]}}, "has an equals sign"),
+    ("dialogue", {"changes": {"forget": [["Emeka Obiora", "no_such"]]}}, "has no memory 'no_such'"),
+    ("dialogue", {"changes": {"mechanisms": ["goal_summary"]}}, "a dialogue of two has no mechanisms"),
+    ("meeting", {"changes": {"mechanisms": ["no_such"]}}, "no_such"),
+    ("meeting", {"changes": {"person": [["Alice.emotion", "blue"]]}}, "blue"),
+    ("meeting", {"changes": {"person": [["Alice. MODEL ", "x"]]}}, "a model is given on the command line alone"),
+    ("album", {"changes": {"say": "x"}}, "whose forks take no say"),
+    ("album", {"changes": {"remember": [["Amaru Quispe", "x"]]}}, "a villager remembers"),
+    ("dialogue", {"settings": {"removal_factor": "7"}}, "takes 1 at most"),
+    ("dialogue", {"settings": {"seed": "x"}}, "a seed is an integer"),
+    ("dialogue", {"settings": {"nodes.score": "x.py"}}, "is given on the command line alone"),
+    ("dialogue", {"settings": {"max_turns": "1"}}, "a fork at turn 2 has 1 turns already"),
+    ("dialogue", {"at": 9}, "can't be forked at turn 9"),
+]
+
+
+@pytest.mark.parametrize(("kind", "given", "sentence"), BAD)
+def test_what_no_fork_can_have_is_refused_in_a_sentence_and_starts_nothing(
+    starting_nothing: str, runs: Runs, kind: str, given: dict[str, Any], sentence: str
+) -> None:
+    before = ask(starting_nothing, f"api/start?token={TOKEN}").json["commands"]
+    status, problem = start(starting_nothing, {"action": "fork", "run": runs[kind], "at": 2, "settings": {}} | given)
+    assert status in (400, 404, 413)
+    assert sentence in problem
+    assert ask(starting_nothing, f"api/start?token={TOKEN}").json["commands"] == before
+
+
+def test_a_fork_with_changes_needs_the_token_and_leave_to_start(
+    starting_nothing: str, reading: str, runs: Runs
+) -> None:
+    body = {
+        "action": "fork",
+        "run": runs["dialogue"],
+        "at": 2,
+        "settings": {"removal_factor": "0.7"},
+        "changes": {"say": "Hello."},
+    }
+    assert start(starting_nothing, body, token=None)[0] == 403
+    assert start(reading, body)[0] == 404
+    assert start(starting_nothing, body) == (200, "")
+
+
+def test_what_can_be_edited_is_what_the_run_began_with(path: Path, runs: Runs) -> None:
+    with SqlStore.open(path) as store:
+        meeting = document_at(store, f"runs/{runs['meeting']}/edits")
+        dialogue = document_at(store, f"runs/{runs['dialogue']}/edits")
+        album = document_at(store, f"runs/{runs['album']}/edits")
+        alice = store.start(runs["meeting"]).participant("Alice")
+    fields = {field["name"]: field for field in meeting["people"][0]["fields"]}
+    assert [goal["goal"] for goal in fields["goals"]["value"]] == [goal.text for goal in alice.goals]  # type: ignore[attr-defined]
+    assert fields["emotion"]["choices"][0] == "calm"
+    assert not any("model" in field["name"] for person in meeting["people"] for field in person["fields"])
+    assert {memory["id"] for memory in meeting["people"][0]["memories"]} == {memory.id for memory in alice.memories}
+    assert (dialogue["mechanisms"], dialogue["can_say"], album["can_say"], album["can_remember"]) == (
+        [],
+        True,
+        False,
+        False,
+    )
+    assert dialogue["longest"] == LONGEST_TEXT
+    assert {field["how"] for person in album["people"] for field in person["fields"]} == {"plain"}
