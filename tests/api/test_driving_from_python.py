@@ -1,8 +1,6 @@
 """Driving from Python: in an event loop and outside one, interrupted, closed, and driven by two."""
 
 import asyncio
-import os
-import signal
 import time
 from typing import Any
 
@@ -10,8 +8,6 @@ import pytest
 
 import tertulia as tt
 from tertulia.runs.driving.events import RunEnded
-from tertulia.state.records import TurnRecord
-from tertulia.storage.store import SqlStore
 
 #: A rehearsed conversation that nobody ends before its limit.
 ENDLESS: dict[str, Any] = {"settings": {"ending": "continuation", "ending_threshold": 1}, "rehearse": True}
@@ -76,34 +72,6 @@ def test_a_loop_that_is_closed_in_mid_run_loses_nothing(caplog: pytest.LogCaptur
     assert run.status == "failed"
     assert "event loop was closed" in (run.record.error or "")
     assert len(run.resume().turns) == 20
-
-
-# --- interrupts -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.full
-def test_an_interrupt_stops_a_run_soon_and_it_resumes(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    save = SqlStore.save_turn
-
-    def save_and_stop(store: SqlStore, run: str, record: TurnRecord, *parts: Any) -> None:
-        save(store, run, record, *parts)
-        if record.turn.turn == 3:
-            os.kill(os.getpid(), signal.SIGINT)
-
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background ignores it
-    with monkeypatch.context() as patched:
-        patched.setattr(SqlStore, "save_turn", save_and_stop)
-        with pytest.raises(KeyboardInterrupt) as interrupted:
-            tt.run("tidewell", rounds=400, **ENDLESS)
-    signal.signal(signal.SIGINT, before)
-    run = tt.open_store("tertulia.db").run()
-    assert (run.status, 3 <= len(run.turns) < 400) == ("interrupted", True)
-    assert interrupted.value.__notes__[0].startswith(f"run {run.id} is kept")
-    assert "tertulia.resume(" in capsys.readouterr().err
-    shorter = run.fork(at=len(run.turns), rounds=len(run.turns) + 1)
-    assert shorter.status == "finished"
 
 
 # --- other drivers ------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 import shutil
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 from support.commands import Cli
 
 import tertulia
-from tertulia.models.rehearsal import RehearsalModel
 from tertulia.state.errors import StorageError
 from tertulia.storage.store import SqlStore
 
@@ -170,22 +168,6 @@ def test_a_fork_whose_words_can_not_be_stored_is_not_begun(
         patched.setattr("tertulia.nodes.conversation.seat.write_by_hand", fail)
         cli("fork", meeting, "--at", "4", "--say", "Stop.").complains(1, "the disk is full")
     assert cli("runs", "--json").json == before
-
-
-def test_another_model_chooses_what_suits_it(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    parent = cli(*DIALOGUE, "--set", "judge=likelihood").json["run"]
-    other = RehearsalModel("other")
-    other.traits = replace(other.traits, layout="chat_turns", no_repeat_ngram=4)
-    monkeypatch.setattr(
-        "tertulia.models.loading.open_model", lambda name, **_: other if name == "other" else RehearsalModel()
-    )
-    document = cli("show", forked(cli, parent, "--at", "3", "--model", "other"), "--json").json
-    chosen = document["parameters"]
-    assert document["model"] == "other"
-    assert (chosen["layout"], chosen["judge"], chosen["no_repeat_ngram"]) == ("chat_turns", "rating", 4)
-    assert chosen["ending"] == "off"
-    rated = cli("show", forked(cli, parent, "--at", "3", "--set", "judge=rating"), "--json").json["parameters"]
-    assert rated["inconsistency_threshold"] == 6.67
 
 
 def test_forks_that_can_not_be(cli: Cli, meeting: str, dialogue: str) -> None:

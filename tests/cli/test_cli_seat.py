@@ -21,7 +21,6 @@ from tertulia.cli.terminal.keyboard import Keyboard
 from tertulia.runs.planning.seats import check_is_there
 from tertulia.state.errors import UsageError
 from tertulia.state.records import Turn
-from tertulia.state.seat import LONGEST
 from tertulia.storage.store import SqlStore
 
 Types = Callable[..., Result]
@@ -190,19 +189,6 @@ def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         if driven.pid:
             os.kill(driven.pid, signal.SIGKILL)
             os.waitpid(driven.pid, 0)
-
-
-@pytest.mark.full
-def test_at_a_terminal_all_lines_of_a_paste_are_one_answer(terminal: Any) -> None:
-    at = terminal(*DIALOGUE)
-    at.answer("turn 1,", b"Good mornink\x7fg, \x1b[Dall\nof you,\nand so")
-    at.answer("Leila Haddad:", b"and more " * 2_000 + b"\n")
-    at.wait_for("that was long")
-    assert at.code() == 0
-    first, second = own("Emeka Obiora")
-    assert first == "Good morning, all of you, and so"
-    assert second.startswith("and more and more")
-    assert len(second) <= LONGEST
 
 
 async def test_a_terminal_is_left_as_it_was_though_a_paste_was_under_way(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,27 +31,6 @@ def run(cli: Cli) -> str:
 # --- usage errors ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ("show k3f9 --turn 1 --lambda 1.5", ["--lambda 1.5: takes 1 at most"]),
-        ("show k3f9 --lambda 0.5", ["--turn N"]),
-        ("show", ["RUN", "tertulia show @last"]),
-        ("show k3f9 --turn x", ["--turn x: takes a whole number"]),
-        ("graph utterance --set lambda=much", ["--set lambda=much: takes a number"]),
-        ("graph utterance --set temperature=9x", ["--set temperature=9x: takes a number"]),
-        ("nodes lst", ["lst"]),
-        ("score nothing.json", ["--response", "tertulia score"]),
-        ("metrics k3f9 --by nothing", ["--by nothing"]),
-        ("runs rm", ["RUN", "tertulia runs rm"]),
-    ],
-)
-def test_a_usage_error_names_options_as_typed_and_shows_the_example_where_something_is_missing(
-    cli: Cli, run: str, arguments: str, words: list[str]
-) -> None:
-    cli(*arguments.split()).complains(2, *words)
-
-
 def test_only_what_was_typed_is_named(cli: Cli) -> None:
     error = SettingError("removal_factor", 2.0, ": too much")
     assert as_typed(error, {"removal_factor": 2.0}) == "--lambda 2: too much"

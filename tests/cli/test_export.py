@@ -109,22 +109,6 @@ def test_a_transcript(cli: Cli) -> None:
     assert not [line for line in lines if "Rehearsed" in line]
 
 
-@pytest.mark.usefixtures("store")
-def test_thoughts_stand_under_their_turn(cli: Cli) -> None:
-    lines = cli("export", RUN, "--markdown", "-", "--thoughts").out.splitlines()
-    at = lines.index("`14:59:49` **Ben:** Cleo, do you still have the list of last year?")
-    why = lines.pop(at + 2)
-    assert why.startswith("- Why: Ada and Ben wanted to speak (2 of 3), and Ben was first, 2.15 s before Ada")
-    assert lines[at + 1 : at + 7] == [
-        "",
-        "- **Ada** (W 0.65; 5.25 s): Ada thinks number 2.",
-        "- → **Ben** (W 0.65; 3.10 s; time analysis): Ben thinks number 2.",
-        "- **Cleo** (W 0.25): Cleo thinks number 2.",
-        "- Removed from the prompt at λ = 0.5:",
-        "  - goals: settle where and when",
-    ]
-
-
 #: Text that means something to somebody: to Markdown, to HTML, to those who look for addresses.
 MARKS = "a1 \\`*_{}[]()<>#+-.!|~&:/@$^=\"'\n\t\r\x1b\u2028\x00é"
 KNOWN = [

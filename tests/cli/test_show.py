@@ -87,15 +87,6 @@ def test_the_cost_is_that_of_the_journal(cli: Cli, tmp_path: Path, meeting: str)
     assert "tokens read" in cli("show", meeting, "--cost").out
 
 
-def test_a_fork_pays_for_its_own_turns(cli: Cli, dialogue: str) -> None:
-    fork = cli("fork", dialogue, "--at", "4", "--json").json["run"]
-    own, whole = (cli("show", run, "--cost", "--json").json["total"]["calls"] for run in (fork, dialogue))
-    assert 0 < own < whole
-    assert f"paid by {dialogue}" in cli("show", fork, "--cost").out
-    shared = [cli("show", run, "--cost", "--turn", "2", "--json").json["cost"] for run in (fork, dialogue)]
-    assert shared[0] == shared[1] != []
-
-
 def test_what_a_run_would_take(cli: Cli, tmp_path: Path) -> None:
     for begun, rehearsed in ((MEETING[:2], ("--rounds", "4")), (DIALOGUE[:2], ("--rounds", "4", *DIALOGUE[5:7]))):
         estimate = cli(*begun, *rehearsed, "--dry-run", "--rehearse", "--json").json

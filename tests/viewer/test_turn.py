@@ -23,11 +23,6 @@ from tertulia.views.reading.what_if import removed_at
 
 WIDTH, HEIGHT = 1280, 800
 
-#: As on a busy machine: what is left for after a drawing comes two seconds later.
-_BUSY = """const soon = setTimeout;
-globalThis.setTimeout = (run, ms = 0, ...given) => soon(run, ms + 2000, ...given);
-globalThis.requestAnimationFrame = (run) => soon(run, 2000);"""
-
 #: Values of λ, 0 and 1 among them.
 FACTORS = [step / 10 for step in range(11)]
 
@@ -269,9 +264,7 @@ def test_on_a_telephone_the_answer_is_in_view_and_the_transcript_one_step_away(
     context.close()
 
 
-@pytest.mark.parametrize("script", ["", _BUSY], ids=["idle", "busy"])
-def test_the_theme_button_follows_the_system(page: Page, served: Served, script: str) -> None:
-    page.add_init_script(script)
+def test_the_theme_button_follows_the_system(page: Page, served: Served) -> None:
     page.emulate_media(color_scheme="light")
     page.goto(served.address)
     expect(page.get_by_role("button", name="Dark")).to_be_visible()
