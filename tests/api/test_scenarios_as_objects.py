@@ -52,24 +52,11 @@ def test_a_run_of_an_object_is_the_run_of_its_file(make: Any, cli: Cli) -> None:
     assert tt.diff(tt.open_store("tertulia.db").run(), of_file).is_same
 
 
-async def test_a_stream_takes_an_object_and_it_goes_on_and_is_forked_without_it() -> None:
-    whole = tt.run(a_meeting(), rounds=5, rehearse=True, store="whole.db")
-    events = tt.stream(a_meeting(), rounds=5, rehearse=True)
-    async for event in events:
-        if isinstance(event, tt.TurnFinished):
-            break
-    await events.aclose()  # type: ignore[attr-defined]
-    stopped = tt.open_store("tertulia.db").run()
-    assert stopped.status == "interrupted"
-    assert tt.resume(stopped).turns == whole.turns
-    fork = stopped.fork(at=3, removal_factor=0.9)
-    assert (fork.status, fork.parent) == ("finished", (stopped.id, 3))
-
-
-def test_two_objects_of_one_name_are_two_cases() -> None:
+async def test_two_objects_of_one_name_are_two_cases() -> None:
     cases = [a_case(place=place) for place in ("the quay", "the mill")]
-    experiment = tt.sweep(cases, trials=1, rounds=2, rehearse=True)
+    experiment = await tt.asweep(cases, trials=1, rounds=2, rehearse=True)
     assert len(set(experiment.cases)) == 2
+    assert experiment.name in experiment.stop().text
 
 
 # --- trust ----------------------------------------------------------------------------------------------------------

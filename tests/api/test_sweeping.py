@@ -45,20 +45,6 @@ def test_a_sweep_is_the_experiment_of_the_command(cli: Cli, store: Path, experim
 # --- figures ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_run_is_measured_as_the_command_measures_it(cli: Cli, store: Path, experiment: tt.Experiment) -> None:
-    run = experiment.runs[-1]
-    document = cli("metrics", run.id, "--store", str(store), "--embedder", "rehearsal", "--json").json
-    expected = {**document["mean"], **document["variety"]["mean"], **document["sense"]["mean"]}
-    names = ("dist1", "dist2", "dist3", "len", "dist1_equal", "vendi", "repeated_lines", "without_sense", "sim")
-    figures = run.measure(*names)
-    assert figures == {name: pytest.approx(expected[name], abs=1e-12) for name in names}
-    assert figures["sim"] is None
-    (removal,) = document["removal"].values()
-    assert run.measure("removed_items", "removed_words") == {
-        f"removed_{name}": pytest.approx(removal[name], abs=1e-12) for name in ("items", "words")
-    }
-
-
 def test_frames_have_a_row_per_run_or_per_setting(experiment: tt.Experiment) -> None:
     runs = experiment.frame("dist1", "len")
     assert list(runs.columns) == [

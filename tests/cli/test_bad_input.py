@@ -1,12 +1,10 @@
 """Arguments, files and stores that a command can't use: one line for every error, and nothing that a terminal obeys."""
 
-import json
 import sqlite3
 from pathlib import Path
-from typing import Any
 
 import pytest
-from support.commands import ENDLESS, Cli, Result, rehearse, write_prompt
+from support.commands import Cli, Result, rehearse, write_prompt
 
 
 @pytest.mark.parametrize(
@@ -76,13 +74,6 @@ def test_odd_prompt_files(cli: Cli, tmp_path: Path) -> None:
         score(at).complains(2, *words)
 
 
-def test_odd_dialogue_files(cli: Cli, tmp_path: Path) -> None:
-    at = tmp_path / "dialogues.jsonl"
-    for content in (b"", b"{}", b"[1]\n", b'{"case": "a"}', b'{"case": "a", "dialogue": [["Ana"]]}', b"\xff"):
-        at.write_bytes(content)
-        cli("metrics", str(at), "--embedder", "rehearsal").complains(2, "dialogues.jsonl")
-
-
 def test_odd_stores(cli: Cli, tmp_path: Path) -> None:
     at = tmp_path / "tertulia.db"
     at.write_bytes(b"no database at all " * 100)
@@ -94,36 +85,3 @@ def test_odd_stores(cli: Cli, tmp_path: Path) -> None:
     store.close()
     cli("runs").complains(1, "tertulia.db", "newer")
     cli("run", "tidewell", "--rehearse").complains(1, "newer")
-
-
-def write_scenario(at: Path, **more: Any) -> Path:
-    people = [
-        {"name": name, "memories": [f"{name} came home."]}
-        for name in ('Ida "O\'Neil" 🦀\nFalk', "Jonas\x1b[31m; DROP TABLE runs")
-    ]
-    scenario: dict[str, Any] = {
-        "name": "odd \x1b[2J",
-        "time": "2024-05-14 09:30:00",
-        "place": "\x1b]0;t\x07[/red] \u202ehall",
-    }
-    at.write_text(
-        json.dumps({**scenario, "participants": people, **more}, ensure_ascii=False), encoding="utf-8"
-    )  # JSON is YAML
-    return at
-
-
-def test_nothing_that_a_terminal_obeys_is_printed(cli: Cli, tmp_path: Path) -> None:
-    at = write_scenario(tmp_path / "odd [bold] \x1b[1m.yaml", parameters={"ending_threshold": 1})
-    run = cli("run", str(at), *ENDLESS, "--rounds", "3")
-    assert run.code == 0, run.err
-    printed = [run]
-    for more in ([], ["--json"]):
-        printed += [cli("show", "@last", *turn, *more) for turn in ([], ["--turn", "3"])]
-        printed += [cli("runs", *more), cli("scenarios", str(at), *more)]
-        printed += [cli("timeline", "@last", *more), cli("stats", "@last", *more)]
-    printed.append(cli("run", "\x1b[31mnothing"))
-    for result in printed:
-        assert all(char in "\n\t" or char.isprintable() for char in result.out + result.err)
-    speakers = {turn["speaker"] for turn in cli("show", "@last", "--json").json["turns"]}
-    assert any("\x1b" in speaker for speaker in speakers)
-    assert run.out.splitlines()[0].startswith('Ida "O\'Neil" 🦀 Falk and Jonas�[31m; DROP TABLE runs, ')

@@ -38,19 +38,6 @@ def by_agent(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
 # --- show, as JSON --------------------------------------------------------------------------------------------------
 
 
-def test_show_a_meeting(cli: Cli) -> None:
-    document = cli("show", RUN, "--json").json
-    assert [turn["speaker"] for turn in document["turns"]] == [ADA, BEN, None, CLEO, DEV, None, ADA]
-    assert document["order"] == "self_driven"
-    assert document["meeting"]["title"] == "The summer day"
-    assert document["meeting"]["opening"] == {"speaker": ADA, "text": "Good that you are here."}
-    assert [participant["name"] for participant in document["meeting"]["participants"]] == list(NAMES)
-    assert document["meeting"]["participants"][1]["leaves_for"] == "a call at half past"
-    dialogue = cli("show", DIALOGUE, "--json").json
-    assert dialogue["order"] is None
-    assert "meeting" not in dialogue
-
-
 def test_cognition_of_a_turn_is_the_contract(cli: Cli) -> None:
     document = turn_of(cli, 4)
     agents = by_agent(document)

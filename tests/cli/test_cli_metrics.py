@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from support.commands import Cli
-from support.ga_builder import RunBuilder, event
 from support.stored import a_case, a_run, write_turns
 
 from tertulia.state.records import Turn, TurnRecord
@@ -71,23 +70,6 @@ def test_what_is_measured_beside_on_request(cli: Cli, store: SqlStore) -> None:
         assert heading in shown
     Path("others.jsonl").write_text(json.dumps({"case": "pub", "dialogue": [["Bo", "Hm."]]}), encoding="utf-8")
     cli("metrics", *RUNS, *QUICK, *further[1:3]).complains(2, "--against has no case of these", "'pub'", "'cafe'")
-
-
-def test_the_logged_dialogues_of_a_run_are_a_baseline(cli: Cli, tmp_path: Path) -> None:
-    lines = [["Ana Ash", "Good morning, Bo."], ["Bo Birch", "Good morning, Ana."]]
-    builder = RunBuilder(tmp_path / "log")
-    for name in ("Ana Ash", "Bo Birch"):
-        builder.person(name, event("08:00:00", name, "making coffee"))
-    builder.talk("09:00:00", "Ana Ash", "Bo Birch", lines).talk("10:00:00", "Bo Birch", "Ana Ash", lines[::-1])
-    builder.write()
-    found = cli("metrics", "ga:log", *QUICK, "--json").json
-    assert list(found["cases"]) == ["ga:log:0, logged", "ga:log:1, logged"]
-    assert found["cases"]["ga:log:0, logged"]["dist1"] == 4 / 6
-    assert found["cases"]["ga:log:0, logged"]["sim"] is None
-    assert list(cli("metrics", "ga:log:1", *QUICK, "--json").json["cases"]) == ["ga:log:1, logged"]
-    assert len(cli("metrics", "tidewell", *QUICK, "--json").json["cases"]) == 8
-    cli("metrics", "ga:log:7", *QUICK).complains(3, "no case 7")
-    cli("metrics", "ga:nowhere", *QUICK).complains(3, "nowhere")
 
 
 # --- sense ----------------------------------------------------------------------------------------------------------

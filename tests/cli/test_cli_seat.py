@@ -26,7 +26,6 @@ from tertulia.storage.store import SqlStore
 Types = Callable[..., Result]
 QUARTER_PAST = NOW.replace(minute=15)
 DIALOGUE = ("run", "tidewell", "--rehearse", "--seat", "Emeka", "--rounds", "4", "--set", "ending=off")
-MEETING = ("run", "team_building", "--rehearse", "--seat", "bob", "--rounds", "4")
 
 
 @pytest.fixture
@@ -104,18 +103,6 @@ def test_another_seat_needs_a_fork(types: Types) -> None:
     assert types(*DIALOGUE, text="Good morning.\n").code == 130
     result = types("resume", "@last", "--seat", "Leila Haddad")
     result.complains(2, "has the seat of Emeka Obiora", "tertulia fork", "--at 3 --seat 'Leila Haddad'")
-
-
-def test_who_has_a_seat_is_told_who_they_are_and_an_empty_line_is_silence(types: Types, cli: Cli) -> None:
-    result = types(*MEETING, "--json", text="\n" * 4)
-    assert (result.code, own("Bob")) == (0, [])
-    *before, you, about, want = result.err.splitlines()[1:5]
-    assert before[0].startswith("Five colleagues")
-    assert you == "You are Bob, with Alice, Cindy, David, Eva."
-    assert about.startswith("About you: Bob looks after")
-    assert want.startswith("You want: settle on")
-    assert "Eva: He knows that she depends on him for a clear answer." in result.err
-    assert "a person as Bob" in cli("show", "@last").out
 
 
 def test_a_seat_is_not_taken_by_who_has_left() -> None:

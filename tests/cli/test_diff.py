@@ -14,7 +14,6 @@ from support.stored import a_candidate, a_case, a_run, a_turn_record, write_turn
 
 from tertulia.state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
 from tertulia.state.meeting import Meeting
-from tertulia.state.parameters import Parameters
 from tertulia.state.records import Record, TurnRecord
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.differences import differences, word_differences
@@ -219,14 +218,6 @@ def test_one_setting(
     shown = cli("diff", A, B).out
     assert ".".join(path) in shown
     assert "the conversations are identical" in shown
-
-
-def test_parameters_that_a_run_does_not_name_have_their_defaults(cli: Cli, store: SqlStore) -> None:
-    later = Parameters.model_validate({"removal_factor": 0.5}).model_dump(mode="json")
-    store.create_run(a_run(A), a_case())
-    store.create_run(a_run(B, parameters=later | {"temperature": 1.0}), a_case())
-    (difference,) = compared(cli)["settings"]
-    assert difference == {"path": ["parameters", "temperature"], "a": Parameters().temperature, "b": 1.0}
 
 
 def test_one_thing_about_a_person(cli: Cli, store: SqlStore) -> None:

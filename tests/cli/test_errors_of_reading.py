@@ -105,28 +105,6 @@ def test_a_shell_completes(run: str, tmp_path: Path, shell: dict[str, str], comp
     assert done.stderr.split()[-1] == "False", "no other command is imported"
 
 
-@pytest.mark.parametrize(
-    ("words", "completed"),
-    [
-        ("tertulia resume k", ["k3f9"]),
-        ("tertulia fork k", ["k3f9"]),
-        ("tertulia run tidew", ["tidewell"]),
-        ("tertulia run tidewell --set lamb", ["lambda="]),
-        ("tertulia fork k3f9 --set lamb", ["lambda="]),
-        ("tertulia simulate t", ["tidewell"]),
-        ("tertulia days @", ["@last"]),
-        ("tertulia settings sampl", ["sampling"]),
-    ],
-)
-def test_what_drives_is_completed(
-    cli: Cli, run: str, monkeypatch: pytest.MonkeyPatch, words: str, completed: list[str]
-) -> None:
-    monkeypatch.setenv("_TERTULIA_COMPLETE", "complete_bash")
-    monkeypatch.setenv("COMP_WORDS", words)
-    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
-    assert cli().out.split() == completed
-
-
 @pytest.mark.parametrize("closed", ["1>&-", "2>&-", "0<&- 1>&- 2>&-"])
 def test_a_stream_that_is_closed_from_the_start(run: str, tmp_path: Path, closed: str) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

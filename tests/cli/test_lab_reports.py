@@ -82,20 +82,6 @@ def test_asked_again_it_runs_what_is_missing_and_finds_the_same(cli: Cli) -> Non
     assert {"dist-3 at index 0", "dist-3 at index 1"} <= {row["metric"] for row in csv.DictReader(lines)}
 
 
-def test_a_report_that_is_interrupted_says_how_to_go_on(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as measuring:
-        measuring.setattr("tertulia.lab.reports.report_making.make_report", interrupted)
-        result = cli("lab", "report", "fig7", *SMALL)
-    assert result.code == 130
-    assert "all conversations are kept; to go on: tertulia lab report fig7 tidewell:3 --quick --rehearse" in result.err
-    again = cli("lab", "report", "fig7", *SMALL)
-    assert again.code == 0
-    assert ": 0 of " in again.err
-
-
 def test_bad_values_are_refused_before_anything_is_run(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     cli("lab", "report", "fig9", "nowhere", "--rehearse").complains(3, "nowhere")
     cli("lab", "report", "fig9", "--trials", "0", "--rehearse").complains(2, "--trials")

@@ -66,21 +66,6 @@ def test_a_damaged_store_on_a_server_is_not_for_sqlite(address: str, named: str)
     assert f"tertulia merge {named} --into FILE" in str(refused.value)
 
 
-@pytest.mark.parametrize("content", [b"no store" * 1000, None])
-def test_what_is_no_store_is_told_in_the_words_of_the_command_line(
-    cli: Cli, tmp_path: Path, content: bytes | None
-) -> None:
-    if content is not None:
-        (tmp_path / "other.db").write_bytes(content)
-    else:
-        with sqlite3.connect(tmp_path / "other.db") as connection:
-            connection.execute("CREATE TABLE others (one)")
-    cli("show", "@last", "--store", "other.db").complains(1, "name another file")
-    said = cli("merge", "other.db", "--into", "all.db").err
-    assert "name another file" in said
-    assert "store=" not in said
-
-
 def test_a_refused_run_is_removed_from_a_store_whose_name_a_shell_would_split(cli: Cli, tmp_path: Path) -> None:
     cli("run", "tidewell", "--rehearse", "--rounds", "2", "--store", "a.db")
     with sqlite3.connect(tmp_path / "a.db") as connection:

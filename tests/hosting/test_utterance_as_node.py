@@ -22,7 +22,6 @@ import tertulia as tt
 import tertulia.langgraph
 from tertulia.langgraph import ParentStateError, PeopleError
 from tertulia.state.errors import SettingError, TertuliaError, UsageError
-from tertulia.storage.store import SqlStore
 
 
 def test_ten_lines_sync_and_async_interrupted_and_resumed(tmp_path: Path) -> None:
@@ -292,16 +291,3 @@ def test_somebody_alone_is_told(tmp_path: Path) -> None:
 def test_a_model_that_is_none_is_told_when_it_is_opened(tmp_path: Path) -> None:
     with pytest.raises(TertuliaError, match="nowhere"):
         speaking(tmp_path, model="nowhere").invoke(HELLO, thread())
-
-
-def test_people_may_be_objects_and_nodes_may_be_chosen(tmp_path: Path) -> None:
-    @tt.scorer
-    def by_length(units: Any) -> list[float]:
-        return [float(len(unit.text)) for unit in units]
-
-    people = [tt.Person(name=name, traits="dry", memories=["It rained."]) for name in ("Ana", "Bo")]
-    said = speaking(tmp_path, people=people, nodes={"score": by_length}).invoke(HELLO, thread())["utterance"]
-    assert any("It rained." in unit["text"] for unit in said["units"])
-    assert said["scores"] == {unit["id"]: float(len(unit["text"])) for unit in said["units"]}
-    with SqlStore.open(tmp_path / "talk.db") as store:
-        assert store.turn_record(said["run"], 1).scored_by == "by_length"

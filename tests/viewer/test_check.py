@@ -14,7 +14,7 @@ from support.turn_page import open_turn
 from support.viewer_page import serving
 
 import tertulia
-from tertulia.state.errors import ModelError, StorageError
+from tertulia.state.errors import ModelError
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents import turn as turn_documents
 from tertulia.viewer.server import build_app
@@ -123,18 +123,6 @@ def test_a_rehearsal_a_failed_model_and_a_turn_that_is_none_are_told_in_a_line(a
     held.problem = ModelError("the model is not here")
     failed = post(address, "api/check", body_of(held.dialogue))
     assert (failed.status, failed.json["error"]) == (400, "the model is not here")
-
-
-def test_nothing_is_measured_in_a_store_that_can_t_be_written(
-    address: str, held: Held, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(store: SqlStore) -> None:
-        raise StorageError("it can't be written")
-
-    monkeypatch.setattr(SqlStore, "check_writable", refuse)
-    assert not can_check(address)
-    assert post(address, "api/check", body_of(held.dialogue)).status == 500
-    assert held.asked == []
 
 
 def test_without_a_way_to_check_or_a_token_nothing_is_offered(held: Held) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sqlite3
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -18,7 +17,6 @@ from support.viewer_views import text_at, text_of, watched
 import tertulia
 from tertulia.state.errors import UsageError
 from tertulia.storage.store import SqlStore
-from tertulia.viewer import html_file
 from tertulia.viewer.documents.by_path import READERS, document_at
 from tertulia.viewer.html_file import html_of_run
 
@@ -104,36 +102,6 @@ def test_a_file_is_the_same_every_time(cli: Cli, store: Path, tmp_path: Path) ->
         assert cli("export", run, "--store", store, "--html", tmp_path / name).code == 0
     printed = cli("export", run, "--store", store, "--html", "-").out
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes() == printed.encode()
-
-
-# --- refusals -------------------------------------------------------------------------------------------------------
-
-
-def test_what_cannot_be_exported_is_refused_before_anything_is_written(
-    cli: Cli, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run, other, *_ = runs_of(store)
-    file = tmp_path / "run.html"
-    cli("export", run, other, "--store", store, "--html", file).complains(2, "one run")
-    cli("export", run, "--store", store, "--html", file, "--jsonl", file).complains(2, "--jsonl and --html")
-    cli("export", run, "--store", store, "--html", store).complains(2, "is the store")
-    cli("export", run, "--store", store, "--html", "-", "--json").complains(2, "standard output")
-    cli("export", "none", "--store", store, "--html", file).complains(3, "none")
-    monkeypatch.setattr(html_file, "files", lambda _room: tmp_path)
-    cli("export", run, "--store", store, "--html", file).complains(2, "not built", "make viewer")
-    assert not file.exists()
-
-
-def test_a_damaged_store_leaves_no_half_file(cli: Cli, store: Path, tmp_path: Path) -> None:
-    damaged, file = tmp_path / "damaged.db", tmp_path / "run.html"
-    damaged.write_bytes(store.read_bytes())
-    with sqlite3.connect(damaged) as connection:
-        connection.execute("UPDATE turns SET checksum = checksum + 1 WHERE turn = 2")
-    connection.close()
-    file.write_text("before")
-    cli("export", runs_of(store)[-1], "--store", damaged, "--html", file, "--force").complains(1, "damaged")
-    assert [entry.name for entry in tmp_path.iterdir() if entry != damaged] == ["run.html"]
-    assert file.read_text() == "before"
 
 
 # --- in a browser ---------------------------------------------------------------------------------------------------
