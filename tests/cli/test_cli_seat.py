@@ -3,14 +3,10 @@
 import asyncio
 import os
 import re
-import select
-import signal
 import sys
 import termios
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.commands import Cli, Result
@@ -117,67 +113,6 @@ def test_a_seat_is_not_taken_by_who_has_left() -> None:
 # --- at a terminal --------------------------------------------------------------------------------------------------
 
 
-class Terminal:
-    """A command at a terminal of its own."""
-
-    def __init__(self, *arguments: str) -> None:
-        self.pid, self._screen = os.forkpty()
-        if not self.pid:
-            os.execv(sys.executable, [sys.executable, "-c", "from tertulia.cli.main import main; main()", *arguments])
-        self.seen = ""
-
-    def wait_for(self, what: str, seconds: float = 30.0) -> None:
-        """Read until the screen shows this, behind what was waited for before."""
-        until = time.monotonic() + seconds
-        while what not in self.seen:
-            assert time.monotonic() < until, f"{what!r} did not come: {self.seen[-2000:]}"
-            if select.select([self._screen], [], [], 0.1)[0]:
-                self.seen += os.read(self._screen, 65_536).decode(errors="replace")
-        self.seen = self.seen.split(what, 1)[1]
-
-    def answer(self, question: str, keys: bytes) -> None:
-        """Wait for the question behind these words, and type."""
-        self.wait_for(question)
-        self.wait_for("> ")
-        self.type(keys)
-
-    def type(self, keys: bytes) -> None:
-        while keys:  # a terminal takes so many at once
-            while select.select([self._screen], [], [], 0)[0]:
-                self.seen += os.read(self._screen, 65_536).decode(errors="replace")
-            keys = keys[os.write(self._screen, keys[:512]) :]
-
-    def code(self) -> int:
-        """Return the exit code, once the command has ended."""
-        while True:
-            try:
-                if not os.read(self._screen, 65_536):
-                    break
-            except OSError:
-                break
-        code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        self.pid = 0
-        return code
-
-
-@pytest.fixture
-def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("TERTULIA_STORE", raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    opened: list[Terminal] = []
-
-    def start(*arguments: str) -> Terminal:
-        opened.append(Terminal(*arguments))
-        return opened[-1]
-
-    yield start
-    for driven in opened:
-        if driven.pid:
-            os.kill(driven.pid, signal.SIGKILL)
-            os.waitpid(driven.pid, 0)
-
-
 async def test_a_terminal_is_left_as_it_was_though_a_paste_was_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tertulia.cli.terminal.keyboard, "_QUIET_S", 0.3)
     screen, terminal = os.openpty()
@@ -195,22 +130,3 @@ async def test_a_terminal_is_left_as_it_was_though_a_paste_was_under_way(monkeyp
         assert buffers_lines()
         assert (await asked)[0] == "one\ntwo"
         assert buffers_lines()
-
-
-@pytest.mark.full
-def test_who_leaves_a_terminal_or_is_killed_comes_back_to_the_same_question(terminal: Any) -> None:
-    at = terminal(*DIALOGUE)
-    for keys in (b"\x04", b"half a line\x03"):
-        at.answer("turn 1,", keys)
-        at.wait_for("to go on: tertulia resume")
-        assert at.code() == 130
-        at = terminal("resume", "@last")
-    at.answer("turn 1,", b"Good morning.\n")
-    at.wait_for("turn 3,")
-    at.wait_for("> ")
-    os.kill(at.pid, signal.SIGKILL)
-    at.code()
-    at = terminal("resume", "@last")
-    at.answer("turn 3,", b"Yes.\n")
-    assert at.code() == 0
-    assert own("Emeka Obiora") == ["Good morning.", "Yes."]
