@@ -1,7 +1,5 @@
 """Budgets and stopping in Python: typed errors with the sentences of the command line, and the way on."""
 
-import asyncio
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +7,6 @@ import numpy as np
 import pytest
 
 import tertulia as tt
-from tertulia.runs.driving.stopping import Stopped
 
 GIVEN: dict[str, Any] = {"rehearse": True, "rounds": 5, "progress": False}
 
@@ -36,33 +33,9 @@ def test_a_run_stops_and_goes_on_like_one_that_never_stopped(store: tt.Store) ->
     assert run.diff(whole).is_same
 
 
-def test_a_run_of_another_thread_is_stopped(store: tt.Store) -> None:
-    settings = {"ending": "continuation", "ending_threshold": 1}
-    ended, begun = list[BaseException](), threading.Event()
-
-    async def hold() -> None:
-        try:
-            events = tt.stream("tidewell", rehearse=True, rounds=60, settings=settings, store=store)
-            async for event in events:
-                if isinstance(event, tt.TurnFinished):
-                    begun.set()
-        except BaseException as error:
-            ended.append(error)
-
-    thread = threading.Thread(target=asyncio.run, args=(hold(),))
-    thread.start()
-    assert begun.wait(60)
-    run = store.run("@last")
-    became = run.stop()
-    thread.join(30)
-    assert isinstance(became, Stopped)
-    assert (became.state, became.name, run.status) == ("stopped", run.id, "interrupted")
-    (error,) = ended
-    assert isinstance(error, tt.StoppedError)
-    assert "(run.stop())" in str(error)
-    assert run.record.error == str(error)
+def test_what_can_not_be_stopped_is_told(store: tt.Store) -> None:
     finished = tt.run("tidewell", rehearse=True, rounds=2, store=store, progress=False)
     with pytest.raises(tt.UsageError, match=f"^run {finished.id} is finished; there is nothing to stop$"):
         finished.stop()
     with pytest.raises(tt.SettingError, match=r"^wait=-1: a number of seconds from 0 is expected"):
-        run.stop(wait=-1)
+        finished.stop(wait=-1)

@@ -202,8 +202,3 @@ def test_diff_sees_plan_picture_and_answer(cli: Cli, store: SqlStore) -> None:
     assert "plan\tThe pot again. | The pot, if I must.\n" in cli("diff", "a1b2", "plan").out
     assert "pot.png (named, passed) | Ben → Eva: tub-black (named, passed)" in cli("diff", "a1b2", "pict").out
     assert "answer\tA small plant. | A big plant.\n" in cli("diff", "a1b2", "answ").out
-
-
-@pytest.mark.parametrize("command", ["behaviour", "inventory"])
-def test_what_makes_no_sense_for_an_album_chat_says_so(cli: Cli, store: SqlStore, command: str) -> None:
-    cli(command, "a1b2").complains(2, "album chat", command)

@@ -111,16 +111,6 @@ def expect_algorithm_1(cli: Cli, run: str, factor: float) -> None:
         assert all(memory)
 
 
-def test_what_if_at_the_runs_own_factor_is_what_was_removed(cli: Cli) -> None:
-    run = rehearse(cli, "--lambda", "0.4")
-    removed, again = (
-        [unit["removed"] for unit in cli("show", run, "--turn", "1", *more, "--json").json["units"]]
-        for more in ([], ["--lambda", "0.4"])
-    )
-    assert removed == again
-    assert any(removed)
-
-
 def test_scores_are_not_recorded_at_0_unless_asked_for(cli: Cli) -> None:
     run = rehearse(cli, "--lambda", "0")
     document = cli("show", run, "--turn", "1", "--json").json

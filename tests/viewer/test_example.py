@@ -1,7 +1,6 @@
 """The shipped example: what it holds, where it is written, and the walk through it."""
 
 import json
-import lzma
 import os
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from support.requests_to_page import ask
 
 from tertulia.state.errors import UsageError
 from tertulia.storage.store import SqlStore
-from tertulia.viewer.example import EXAMPLE_STORE, example_store, packed
+from tertulia.viewer.example import EXAMPLE_STORE, example_store
 
 pytestmark = pytest.mark.full
 
@@ -46,12 +45,6 @@ def test_what_is_there_already_is_left_alone(tmp_path: Path) -> None:
 def test_a_folder_that_can_t_be_written_to_is_told_of(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"can't be written to .*nowhere.*go to a folder of your own"):
         example_store(tmp_path / "nowhere")
-
-
-def test_packing_and_unpacking_keep_all_conversations(example: Path, tmp_path: Path) -> None:
-    (tmp_path / "again.db").write_bytes(lzma.decompress(packed(example)))
-    with SqlStore.open(example) as former, SqlStore.open(tmp_path / "again.db") as again:
-        assert [run.run for run in former.runs()] == [run.run for run in again.runs()]
 
 
 @pytest.fixture
