@@ -140,18 +140,3 @@ def test_a_scorer_may_be_async_take_the_context_and_score_by_id(scorer: Any, sco
     assert {unit.score for unit in run.turn(1).units} == {score}
     assert run.turn(1).details.record.scored_by == name
     assert [turn.ended for turn in run.turns] == [False, False], "an object that is called asynchronously is awaited"
-
-
-@pytest.mark.parametrize("status", ["finished", "interrupted"])
-def test_resume_refuses_nodes_and_mechanisms_that_a_run_does_not_have(status: Any) -> None:
-    run = tt.run(
-        "team_building", removal_factor=0.5, rounds=1, rehearse=True, additions=tt.Additions(nodes={"score": longest})
-    )
-    with run.store.opened() as store:
-        store.set_status(run.id, status)
-    with pytest.raises(tt.SettingError, match=rf"^nodes\.score=length: run {run.id} has longest there; .*fork"):
-        run.resume(additions=tt.Additions(nodes={"score": "length"}))
-    with pytest.raises(tt.SettingError, match=rf"^nodes\.decide_ending=never: run {run.id} has its default there"):
-        run.resume(additions=tt.Additions(nodes={"score": longest, "decide_ending": never}))
-    with pytest.raises(tt.SettingError, match=rf"^mechanisms=open_question: run {run.id} was begun without it"):
-        run.resume(additions=tt.Additions(nodes={"score": longest}, mechanisms=[open_question]))

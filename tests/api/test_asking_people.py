@@ -79,18 +79,6 @@ def test_answers_have_what_was_prompted_and_become_a_frame() -> None:
     assert 1 <= run.ask("Bob", "inventory").traits["openness"] <= 5
 
 
-def test_questions_of_a_file() -> None:
-    run = tt.run("team_building", rounds=2, rehearse=True)
-    Path("q.yaml").write_text("questions:\n- Why?\n- {text: Sign, options: ['yes', 'no']}\n", encoding="utf-8")
-    assert [each.question for each in run.ask("Bob", "q.yaml")] == ["Why?", "Sign"]
-    assert run.ask("Bob", Path("q.yaml")) == run.ask("Bob", "q.yaml")
-    Path("q.yaml").write_text("- Why?\n- {text: Sign, optons: [a, b]}\n", encoding="utf-8")
-    with pytest.raises(tt.UsageError, match=r"q\.yaml:2: .*did you mean 'options'"):
-        run.ask("Bob", "q.yaml")
-    with pytest.raises(tt.NotFoundError, match=r"there is no file of questions 'none\.yaml'"):
-        run.ask("Bob", "none.yaml")
-
-
 def test_villagers_are_asked_with_their_role_album_and_exchanges() -> None:
     run = tt.run("villagers", rounds=2, agents=4, rehearse=True)
     before = everything_of("tertulia.db", run.id)

@@ -71,15 +71,6 @@ async def test_a_cancelled_run_is_interrupted_and_goes_on_to_the_same_conversati
     assert (await run.aresume()).turns == whole.turns
 
 
-async def test_one_that_is_cancelled_before_it_begins_begins_nothing() -> None:
-    task = asyncio.create_task(tt.arun("tidewell", rounds=2, rehearse=True, store="none.db"))
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    with pytest.raises(tt.NotFoundError):
-        tt.open_store("none.db")
-
-
 def test_they_are_called_like_what_they_await() -> None:
     for name, function in (("arun", tt.run), ("asweep", tt.sweep)):
         awaited = getattr(tt, name)

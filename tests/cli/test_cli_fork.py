@@ -76,15 +76,6 @@ def test_a_fork_without_a_change_is_its_parent(
     assert len(document["turns"]) == 5
 
 
-def test_a_fork_of_a_fork(cli: Cli, meeting: str) -> None:
-    first = forked(cli, meeting, "--at", "4", "--set", "seed=9")
-    late, early = forked(cli, first, "--at", "5"), forked(cli, first, "--at", "3")
-    assert turns(cli, late) == turns(cli, first)
-    assert turns(cli, early)[:2] == turns(cli, meeting)[:2]
-    # What the first fork changed at turn 4 it had not changed at turn 3: its seed holds for what comes anew.
-    assert turns(cli, early)[2:] != turns(cli, meeting)[2:]
-
-
 def test_the_seed_holds_from_the_fork_on(cli: Cli, meeting: str) -> None:
     fork = forked(cli, meeting, "--at", "4", "--set", "seed=9")
     assert turns(cli, fork)[:3] == turns(cli, meeting)[:3]

@@ -1,9 +1,8 @@
-"""The other ways to revise and to vary on the command line: shown, exported, compared, and refused with words."""
+"""The other ways to revise and to vary on the command line: shown, exported, and refused with words."""
 
 import json
 from typing import Any
 
-import pytest
 from support.commands import Cli
 
 RUN = ("run", "tidewell", "--rehearse", "--rounds", "2", "--set", "ending=off", "--json")
@@ -53,16 +52,3 @@ def test_what_makes_no_sense_is_refused_before_anything_is_made(cli: Cli) -> Non
     for setting, words in REFUSED:
         cli("fork", parent, "--at", "2", "--set", setting).complains(2, *words)
     assert len(cli("runs", "--json").json["runs"]) == 1
-
-
-COMBINED = ("names=famous", "block_lengths=m=5", "retain=highest", "generation=sequential", "revision=combined")
-
-
-@pytest.mark.parametrize("scenario", ["tidewell", "team_building"])
-def test_all_ways_at_once_go_on_in_a_fork_as_they_would_have(cli: Cli, scenario: str) -> None:
-    settings = [part for setting in (*COMBINED, "ending=off") for part in ("--set", setting)]
-    run = cli("run", scenario, "--rehearse", "--rounds", "3", *settings, *STRICT, "--json").json["run"]
-    fork = cli("fork", run, "--at", "2", "--json").json["run"]
-    assert cli("diff", run, fork, "--exit-code").code == 0
-    other = cli("fork", run, "--at", "2", "--set", "names=own", "--json").json["run"]
-    assert cli("diff", run, other, "--exit-code").code == 4

@@ -23,7 +23,7 @@ from support.zygote import READING, REHEARSED, Zygote
 from benchmarks.campaigns.damage import damaged_stores
 from benchmarks.campaigns.disturbing import Disturbance, Way
 from benchmarks.campaigns.leavings import Left
-from benchmarks.campaigns.matrix import Cell, cells, disturb_kind, why_not
+from benchmarks.campaigns.matrix import Cell, disturb_kind
 from benchmarks.campaigns.power_loss import files_after_cut, power_cuts
 from benchmarks.campaigns.questions import IMPORTS, NOT_ASKED
 from benchmarks.campaigns.subjects import AS_ANOTHER, READS, subjects
@@ -67,13 +67,6 @@ def test_every_command_stands_in_the_matrix() -> None:
     assert not covered & READS
     assert set(subjects()) == _SLOW.union(_ELSEWHERE, *_TRIED.values())
     assert set(AS_ANOTHER.values()) <= covered
-
-
-def test_a_cell_that_makes_no_sense_says_why() -> None:
-    for subject in (subject for kinds in subjects().values() for subject in kinds):
-        assert cells(subject), subject.kind
-        reasons = [why_not(subject, Cell(disturbance, way)) for disturbance in Disturbance for way in Way]
-        assert len(cells(subject)) + len([reason for reason in reasons if reason]) == len(reasons)
 
 
 def test_what_processes_are_to_import_is_there() -> None:

@@ -1,16 +1,13 @@
 """`tertulia show RUN --turn N --check`: a line is read by its server again, within a budget that is told before."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
-from support.checked_runs import alter
 from support.commands import Cli
 from support.protocol_server import Served
 
 import tertulia as tt
-from tertulia.state.seat import Answer
 
 
 @pytest.fixture
@@ -80,9 +77,3 @@ def test_a_server_that_does_not_tell_needs_a_reader(cli: Cli, run: str) -> None:
 def test_what_can_not_be_checked_is_refused_in_a_line(cli: Cli, options: tuple[str, ...], words: str) -> None:
     run = tt.run("tidewell", rounds=1, rehearse=True)
     cli("show", run.id, *options).complains(2, words)
-
-
-def test_a_line_that_was_written_by_hand_has_no_prompt(cli: Cli) -> None:
-    run = tt.run("tidewell", rounds=2, rehearse=True, seat="Leila Haddad", ask=lambda _: Answer(words="I typed this."))
-    alter(Path("tertulia.db"), "runs", rehearsed=0, model="smollm2")
-    cli("show", run.id, "--turn", "2", "--check").complains(2, "turn 2 was written by hand: there is no prompt")

@@ -16,9 +16,7 @@ import pytest
 from support.commands import ENDLESS, Cli, utterances
 from support.tiny import tiny_language_model
 
-from tertulia.cli.driving import LiveRun
 from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel
-from tertulia.runs.driving.events import Event, StepStarted
 from tertulia.state.language_model import GenerationRequest
 from tertulia.state.records import Reply
 
@@ -35,7 +33,7 @@ def start(folder: Path, *arguments: str, **streams: Any) -> "subprocess.Popen[st
     return subprocess.Popen([*TERTULIA, *arguments], cwd=folder, env=environment, text=True, **streams)
 
 
-# --- the same again -------------------------------------------------------------------------------------------------
+# --- at a terminal ---------------------------------------------------------------------------------------------------
 
 
 def test_a_terminal_sees_each_step(tmp_path: Path) -> None:
@@ -102,8 +100,6 @@ def test_a_model_that_fails_in_mid_turn(
 
 
 TALK = ("run", "tidewell", *ENDLESS, "--rounds", "3")
-MEETING = ("run", "mothers_house", "--rounds", "3")
-ALBUM = ("run", "villagers", "--set", "agents=4", "--rounds", "2")
 TOWN_GOES_ON = ("simulate", "--resume", "@last")
 
 
@@ -129,32 +125,6 @@ def test_a_stopped_turn_leaves_no_checkpoint_that_an_undisturbed_run_has_not(
     assert bool(checkpoints()["writes"]) == (code == 1)
     assert cli(*goes_on).code == 0
     _leave_the_same(cli, (*begins, *ON_DEMAND, "--rehearse"))
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("before", "begins", "turn"),
-    [
-        ((), (*TALK, "--rehearse"), 1),
-        ((), (*MEETING, "--rehearse"), 2),
-        ((), (*ALBUM, "--rehearse"), 3),
-        (((*TALK, "--rehearse"),), ("fork", "@last", "--at", "2", "--say", "Well."), 3),
-    ],
-)
-def test_nor_does_a_turn_that_is_stopped_again_in_its_first_step(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch, before: tuple[Command, ...], begins: Command, turn: int
-) -> None:
-    assert all(cli(*earlier).code == 0 for earlier in before)
-
-    def stop(event: Event) -> None:
-        if isinstance(event, StepStarted) and event.turn == turn:
-            signal.raise_signal(signal.SIGINT)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(LiveRun, "event", lambda _, event: stop(event))
-        assert [cli(*step).code for step in (begins, ("resume", "@last"), ("resume", "@last"))] == [130] * 3
-    assert cli("resume", "@last").code == 0
-    _leave_the_same(cli, *before, begins)
 
 
 def _leave_the_same(cli: Cli, *undisturbed: Command) -> None:

@@ -12,7 +12,7 @@ from support.hosted import HELLO, PEOPLE, graph_of, thread
 
 import tertulia as tt
 import tertulia.langgraph
-from tertulia.langgraph import ParentStateError, PeopleError, UntestedVersionWarning, versions
+from tertulia.langgraph import PeopleError, UntestedVersionWarning, versions
 from tertulia.state.errors import SettingError, UsageError
 
 #: More than a pool of threads has on a small machine, so that they could wait for each other for ever.
@@ -104,19 +104,6 @@ def test_an_exchange_has_a_picture_and_its_words(tmp_path: Path) -> None:
 def test_what_can_not_be_is_told_when_the_graph_is_made(made: Any, error: type, says: str) -> None:
     with pytest.raises(error, match=says):
         made()
-
-
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"asker": "Dora"}, r"^asker=Dora: is none of the people"),
-        ({"asker": "Ana", "answerer": "Ana"}, r"^answerer=Ana: Ana asks; name somebody else"),
-    ],
-)
-def test_who_can_not_meet_is_told(tmp_path: Path, given: Any, says: str) -> None:
-    exchange = tertulia.langgraph.exchange(ALBUMS, model="rehearsal", store=str(tmp_path / "a.db"))
-    with pytest.raises(ParentStateError, match=says):
-        exchange.invoke({"messages": [], **given})
 
 
 def test_another_version_of_langgraph_is_a_warning_and_no_stop(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

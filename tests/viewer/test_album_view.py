@@ -10,7 +10,7 @@ from support.viewer_page import serving
 from support.viewer_views import watched
 
 from tertulia.state.album import PictureFile, Population, picture_hash
-from tertulia.state.errors import NotFoundError, UsageError
+from tertulia.state.errors import NotFoundError
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.by_path import document_at
 from tertulia.viewer.documents.population import MOST_BYTES
@@ -65,15 +65,6 @@ def test_a_picture_is_shown_only_if_it_is_small_and_known_by_its_bytes(
         (pot,) = (row for row in document_at(store, "runs/a1b2/album")["pictures"] if row["id"] == "pot.png")
     assert pot["image"] is None
     assert reason in pot["no_image"]
-
-
-def test_a_run_that_is_no_album_chat_has_no_album(tmp_path: Path) -> None:
-    from support.stored import a_case, a_run
-
-    with SqlStore.open(tmp_path / "t.db", create=True) as store:
-        store.create_run(a_run(), a_case())
-        with pytest.raises(UsageError, match="is no album chat"):
-            document_at(store, "runs/k3f9/album")
 
 
 def test_the_matrix_follows_the_round_and_a_picture_its_journey(page: Page, tmp_path: Path) -> None:

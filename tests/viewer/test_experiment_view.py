@@ -72,26 +72,3 @@ def test_a_point_opens_its_conversations_side_by_side(page: Page, path: Path) ->
         expect(behind).to_be_visible()
         behind.get_by_role("button", name="Close").click()
         expect(behind).to_be_hidden()
-
-
-def test_experiments_are_listed_those_without_a_run_too(page: Page, tmp_path: Path) -> None:
-    path = tmp_path / "t.db"
-    with serving(path) as address:
-        page.goto(f"{address}#/experiments")
-        expect(page.get_by_text("There are no experiments yet")).to_be_visible()
-    with SqlStore.open(path, create=True) as store:
-        store.experiments.save("planned", a_grid().model_dump() | {"name": "planned"})
-    with serving(path) as address:
-        page.goto(f"{address}#/runs")
-        page.get_by_label("Lists").get_by_role("link", name="Experiments").click()
-        planned = page.locator("section").filter(has=page.get_by_role("link", name="planned"))
-        expect(planned).to_contain_text(re.compile(r"0 of \d+ conversations finished"))
-        page.get_by_role("link", name="planned").click()
-        expect(page.get_by_role("heading", name="Experiment planned")).to_be_visible()
-        with SqlStore.open(path) as store:
-            store.experiments.save("newer", {"name": "newer", "unheard_of": 1})
-        page.goto(f"{address}#/experiments")
-        page.reload()
-        newer = page.locator("section").filter(has=page.get_by_role("link", name="newer"))
-        expect(newer).to_contain_text("the definition of experiment newer is damaged")
-        expect(planned).to_contain_text(re.compile(r"0 of \d+ conversations finished"))

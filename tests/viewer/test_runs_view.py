@@ -1,8 +1,6 @@
 """The list of runs: the tree of forks, what is folded, found, sorted and chosen."""
 
 import re
-import sqlite3
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,7 +10,6 @@ from support.stored import NOW, a_case, a_run, a_turn_record, write_turns
 from support.town_stored import write_town
 from support.viewer_page import serving
 
-from tertulia.state.errors import StorageError
 from tertulia.state.records import Trial
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.by_path import document_at
@@ -113,10 +110,3 @@ def test_a_row_has_what_the_command_lists_and_who_speaks_first(path: Path) -> No
         again = {row["run"]: row for row in document_at(store, "runs")["runs"]}
         assert again["f001"]["first_line"] is not None
         assert again["f001"]["turns"] == 1
-
-
-def test_a_damaged_row_is_refused_in_the_list_as_well(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE runs SET seed = '99' WHERE run = 'aaaa'")
-    with SqlStore.open(path) as store, pytest.raises(StorageError, match="checksum"):
-        document_at(store, "runs")
