@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 from support.commands import Cli
 from support.stored import a_case, a_run, write_turns
-from typer import Context
 
 from tertulia.cli.terminal.commands import as_typed
-from tertulia.cli.terminal.completion import complete_run, complete_scenario, complete_setting
 from tertulia.cli.terminal.remedies import example_of
 from tertulia.state.errors import SettingError
 from tertulia.storage.store import SqlStore
@@ -59,50 +57,6 @@ def test_a_closed_pipe_ends_a_command_quietly(run: str, tmp_path: Path, command:
     )
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-# --- completion -----------------------------------------------------------------------------------------------------
-
-
-class Typed(Context):
-    """What was typed before the word that is completed."""
-
-    def __init__(self, **params: object) -> None:
-        self.params = dict(params)
-
-
-@pytest.mark.parametrize("content", [None, b"", b"no database at all"])
-def test_where_there_is_no_store_nothing_is_completed(cli: Cli, content: bytes | None) -> None:
-    if content is not None:
-        Path("tertulia.db").write_bytes(content)
-    assert complete_run(Typed(), "k") == []
-    assert Path("tertulia.db").exists() == (content is not None)
-
-
-def test_scenarios_and_settings_are_completed(cli: Cli) -> None:
-    Path("tea.yaml").touch()
-    assert complete_scenario("t") == [("tidewell", "a town"), ("team_building", "a meeting"), ("tea.yaml", "a file")]
-    assert [name for name, _ in complete_setting("lamb")] == ["lambda="]
-    assert {"temperature=", "seed="} <= {name for name, _ in complete_setting("")}
-
-
-@pytest.mark.parametrize(
-    ("shell", "completed"),
-    [
-        ({"_TERTULIA_COMPLETE": "complete_bash", "COMP_WORDS": "tertulia show k", "COMP_CWORD": "2"}, "k3f9"),
-        ({"_TERTULIA_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": "tertulia show k"}, '(("k3f9":'),
-    ],
-)
-def test_a_shell_completes(run: str, tmp_path: Path, shell: dict[str, str], completed: str) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), **shell}
-    code = (
-        "import sys; sys.argv = ['tertulia']; from tertulia.cli.main import main\n"
-        "try: main()\nfinally: print('tertulia.cli.commands.run' in sys.modules, file=sys.stderr)"
-    )
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert completed in done.stdout, done
-    assert done.stderr.split()[-1] == "False", "no other command is imported"
 
 
 @pytest.mark.parametrize("closed", ["1>&-", "2>&-", "0<&- 1>&- 2>&-"])

@@ -5,8 +5,7 @@ import re
 from support.commands import Cli
 from support.package import ROOT
 
-from tertulia.cli.terminal.completion import complete_listed_setting, complete_setting
-from tertulia.state.parameters import ALIASES, SETTABLE, Parameters
+from tertulia.state.parameters import SETTABLE, Parameters
 
 
 def test_every_parameter_is_listed_with_its_default(cli: Cli) -> None:
@@ -49,12 +48,3 @@ def test_a_value_is_printed_as_set_takes_it(cli: Cli) -> None:
     assert "default: false" in cli("settings", "record_scores").out
     assert "default: ''" in cli("settings", "removed_blocks").out
     assert "takes: rollback | rewrite" in cli("settings", "revision").out
-
-
-def test_names_are_completed() -> None:
-    names = [name for name, _ in complete_listed_setting("")]
-    assert {"pruning", "lambda", "removal_factor"} <= set(names)
-    assert len(names) == len(set(names))
-    assert [name for name, _ in complete_listed_setting("removal_f")] == ["removal_factor"]
-    keys = {name for name, _ in complete_setting("")}
-    assert {f"{name}=" for name in (*SETTABLE, *ALIASES, "seed", "nodes.score")} <= keys

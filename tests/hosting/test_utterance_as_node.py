@@ -15,7 +15,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Command
 from pydantic import BaseModel
-from support.hosted import HELLO, PEOPLE, speaking, thread
+from support.hosted import HELLO, PEOPLE, graph_of, speaking, thread
 from typing_extensions import TypedDict
 
 import tertulia as tt
@@ -270,7 +270,7 @@ def test_a_state_that_does_not_fit_is_told(tmp_path: Path, state: Any, given: An
         ({"people": [{"name": "Ana", "age": "old"}]}, PeopleError, r"^Ana: age='old': "),
         ({"removal_factor": 1.5}, SettingError, r"^removal_factor=1\.5"),
         ({"settings": {"tempreature": 1}}, UsageError, r"unknown parameter 'tempreature'.*temperature"),
-        ({"nodes": {"score": "lenght"}}, SettingError, r"^nodes\.score=lenght"),
+        ({"additions": tt.Additions(nodes={"score": "lenght"})}, SettingError, r"^nodes\.score=lenght"),
         ({"seed": "one"}, SettingError, r"^seed=one: a seed is an integer"),
         ({"model": None}, SettingError, r"^model=None: a model is named by a text"),
         ({"lam": 0.5}, UsageError, r"^utterance has no argument 'lam'; write removal_factor=0\.5$"),
@@ -291,3 +291,12 @@ def test_somebody_alone_is_told(tmp_path: Path) -> None:
 def test_a_model_that_is_none_is_told_when_it_is_opened(tmp_path: Path) -> None:
     with pytest.raises(TertuliaError, match="nowhere"):
         speaking(tmp_path, model="nowhere").invoke(HELLO, thread())
+
+
+def test_the_graph_runs_alone_too(tmp_path: Path) -> None:
+    speak = tertulia.langgraph.utterance(
+        PEOPLE, model="rehearsal", store=str(tmp_path / "a.db"), checkpointer=InMemorySaver()
+    )
+    assert speak.invoke({"messages": []}, thread())["utterance"]["speaker"] == "Ana"
+    assert speak.get_state(thread()).next == ()
+    assert graph_of(speak)

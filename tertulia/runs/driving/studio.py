@@ -17,6 +17,7 @@ from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.driving.driver import recorded_ending
 from tertulia.runs.planning.additions import Additions
+from tertulia.runs.planning.request import RunRequest
 from tertulia.runs.planning.simulations import begin_simulation, plan_simulation, reopen_simulation
 from tertulia.runs.planning.starting import begin, plan_run, reopen
 from tertulia.state.errors import UsageError
@@ -126,11 +127,9 @@ def conversation_graph(
     scenario = chosen.scenario or _SHIPPED[kind]
     plan = plan_run(
         scenario,
-        settings,
-        removal_factor=chosen.removal_factor,
-        model=chosen.model,
-        seed=chosen.seed,
-        additions=additions,
+        RunRequest(
+            settings, removal_factor=chosen.removal_factor, model=chosen.model, seed=chosen.seed, additions=additions
+        ),
     )
     if plan.start.kind != kind:
         raise UsageError(f"scenario={chosen.scenario} is for another graph, {plan.start.kind}")
@@ -144,7 +143,7 @@ def conversation_graph(
     async def hold(state: Conversation) -> Conversation:
         """Run the conversation; when it is run again, its calls come from the journal."""
         with SqlStore.open(store_path) as store, store.drive_lock(state["run"]):
-            context = reopen(store, store.run(state["run"]), access, additions=additions)
+            context = reopen(store, store.run(state["run"]), access, RunRequest(additions=additions))
             with recorded_ending(store, partial(store.set_status, state["run"]), lambda status, error: None):
                 await inner.ainvoke(first_state_of(context), {"recursion_limit": steps}, context=context)
             turns = store.turns(state["run"])
@@ -174,12 +173,9 @@ def town_graph(
     chosen = read_settings(TownSettings, config.get("configurable", {}))
     plan = plan_simulation(
         chosen.town,
-        {},
-        removal_factor=chosen.removal_factor,
+        RunRequest(removal_factor=chosen.removal_factor, model=chosen.model, seed=chosen.seed),
         days=chosen.days,
         encounters_per_day=chosen.encounters_per_day,
-        model=chosen.model,
-        seed=chosen.seed,
     )
     inner = build_town_graph()
 
