@@ -31,15 +31,6 @@ def test_a_run_is_that_of_the_command_line(cli: Cli) -> None:
     assert (run.status, run.label, run.seed, run.parameters.removal_factor) == ("finished", "first", 1, 0.5)
 
 
-def test_many_people_meet(tmp_path: Path) -> None:
-    people = "\n".join(f"  - name: Person {number}" for number in range(40))
-    head = "kind: group_chat\nname: many\ndescription: They meet.\ntime: 2026-05-14 15:00:00\n"
-    scenario = tmp_path / "many.yaml"
-    scenario.write_text(f"{head}participants:\n{people}\n")
-    run = tt.run(scenario, rounds=1, rehearse=True)
-    assert len(run.turn(1).agents) == 40
-
-
 def test_records_of_a_turn_become_frames() -> None:
     run = tt.run("team_building", removal_factor=0.5, rounds=2, rehearse=True)
     units = run.turn(1).units
@@ -147,25 +138,6 @@ def test_every_public_name_is_there_and_documented() -> None:
             assert getattr(tt, name).__doc__
 
 
-@pytest.mark.parametrize(
-    ("arguments", "setting", "line"),
-    [
-        ({"removal_factor": 1.5}, "removal_factor", "removal_factor=1.5: "),
-        ({"rounds": 0}, "rounds", "rounds=0: "),
-        ({"order": "random"}, "order", "order=random: "),
-        ({"model": "openai:x"}, "removal_factor", "removal_factor=0.5 needs scores"),
-    ],
-)
-def test_a_setting_that_can_not_be_is_named_before_there_is_a_store(
-    folder: Path, arguments: dict[str, Any], setting: str, line: str
-) -> None:
-    with pytest.raises(SettingError) as refused:
-        tt.run("tidewell", **{"store": "new/tertulia.db", **arguments})
-    assert refused.value.setting == setting
-    assert str(refused.value).startswith(line)
-    assert list(folder.iterdir()) == []
-
-
 # --- arguments that are none ------------------------------------------------------------------------------------------
 
 
@@ -220,22 +192,17 @@ def plain(units: Any) -> list[int]:
         ({"settings": {"max_turns": 0}}, "max_turns=0: "),
         ({"seed": "x"}, "seed=x: a seed is an integer"),
         ({"label": 3}, "label=3: a label is a text"),
-        ({"seat": 3}, "seat=3: "),
-        ({"model": 3, "rehearse": False}, "model=3: a model is named by a text"),
         ({"model": None, "rehearse": False}, "model=None: a model is named by a text"),
         ({"ask": 3}, "ask=3: a function is expected"),
         ({"store": "\ud800"}, "store=.*: a path is a text"),
         ({"settings": {"seed": 5}}, "seed=5: it is an argument"),
         ({"model": "", "rehearse": False}, "model=: a model has a name"),
         ({"settings": ["x"]}, "settings=.'x'.: parameters are given by name"),
-        ({"settings": {3: 1}}, "settings={3: 1}: "),
         ({"additions": ["mine.py"]}, "additions=.*mine.py.*: additions are a tertulia.Additions"),
         ({"budget": 200}, "budget=200: a budget is a tertulia.Budget"),
         ({"store": 3}, "store=3: a path is a text"),
         ({"store": "a\0b"}, "store=a\0b: a path is a text"),
-        ({"cache": 3}, "cache=3: "),
         ({"api_keys": ["x"]}, "api_keys="),
-        ({"scenario": None}, "scenario=None: "),
     ],
 )
 def test_a_value_of_another_type_is_refused_under_the_name_of_its_argument(
@@ -287,36 +254,6 @@ def test_questions_to_a_run_and_a_store_are_checked_too() -> None:
     assert len(store.runs()) == 1
 
 
-def test_a_number_beyond_those_of_sqlite_is_one_that_is_not_there(cli: Cli) -> None:
-    run = tt.run("tidewell", rounds=1, rehearse=True, seed=2**70)
-    with pytest.raises(tt.NotFoundError, match="has no turn"):
-        run.turn(2**70)
-    cli("show", run.id, "--turn", str(2**70)).complains(3, "has no turn")
-    assert len(cli("runs", "--limit", str(2**70), "--json").json["runs"]) == 1
-    assert cli("search", "the", "--limit", str(2**70)).out
-    assert run.seed == 2**70
-
-
-def test_a_run_is_found_again_from_another_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = tt.run("tidewell", rounds=2, rehearse=True, store="here.db")
-    (folder / "elsewhere").mkdir()
-    monkeypatch.chdir(folder / "elsewhere")
-    assert len(run.turns) == 2
-    assert run.fork(at=2).parent == (run.id, 2)
-    assert not list(Path.cwd().iterdir())
-
-
-def test_a_folder_is_no_store(folder: Path) -> None:
-    for use in (tt.open_store, lambda path: tt.run("tidewell", rehearse=True, store=path)):
-        with pytest.raises(tt.StorageError, match=f"^{folder} can't be opened: it is a folder"):
-            use(folder)
-
-
-def test_none_stands_for_what_is_not_given() -> None:
-    run = tt.run("tidewell", rounds=1, rehearse=True, additions=None, budget=None)
-    assert run.status == "finished"
-
-
 @pytest.mark.parametrize(
     ("answer", "line"),
     [
@@ -332,12 +269,6 @@ def test_what_a_seat_can_not_take_is_told_in_a_line(answer: Any, line: str) -> N
     assert "\n" not in str(refused.value)
 
 
-def test_who_asks_a_person_need_not_be_async() -> None:
-    answer: Any = lambda _: tt.Answer(words="Hello there.")  # noqa: E731
-    run = tt.run("tidewell", rounds=2, rehearse=True, seat="Leila Haddad", ask=answer)
-    assert run.turns[1].text == "Hello there."
-
-
 # --- a store is made when a run is begun ------------------------------------------------------------------------------
 
 
@@ -350,21 +281,6 @@ def test_a_model_that_can_not_be_opened_leaves_no_store(
         tt.run("tidewell", removal_factor=0, model=model)
     assert cli("run", "tidewell", "--lambda", "0", "--model", model).code != 0
     assert list(folder.iterdir()) == []
-
-
-def test_a_store_that_can_not_be_written_is_told_before_models_are_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.access", lambda place, mode: False)
-    with pytest.raises(tt.StorageError, match=r"^tertulia\.db can't be written"):
-        tt.run("tidewell", rounds=1, model="nope")
-
-
-@pytest.mark.parametrize("path", ["n" * 300, "nowhere/tertulia.db"])
-def test_a_path_that_can_not_be_a_store_is_told_in_the_words_of_python(path: str) -> None:
-    with pytest.raises(tt.StorageError, match="can't be opened") as refused:
-        tt.run("tidewell", rounds=1, rehearse=True, store=path)
-    assert "--store" not in str(refused.value)
-    with pytest.raises((tt.NotFoundError, tt.StorageError)):
-        tt.open_store(path)
 
 
 # --- resume of what is finished --------------------------------------------------------------------------------------
@@ -390,11 +306,3 @@ def test_runs_of_a_store_are_equal_by_id_and_can_be_copied() -> None:
     assert len({run, runs[0]}) == 1
     assert pickle.loads(pickle.dumps(runs)).frame().shape == runs.frame().shape
     assert run != tt.Run(tt.Store("other.db"), run.id)
-
-
-def test_a_folder_that_is_gone_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (folder / "gone").mkdir()
-    monkeypatch.chdir(folder / "gone")
-    (folder / "gone").rmdir()
-    with pytest.raises(tt.StorageError, match=r"tertulia\.db"):
-        tt.run("tidewell", rounds=1, rehearse=True)

@@ -69,44 +69,11 @@ def test_a_fork_takes_a_scorer_that_is_handed_over_again_as_it_is_now_or_another
         run.fork(at=2, removal_factor=0.9)
 
 
-def test_a_node_whose_source_can_not_be_read_is_refused() -> None:
-    made: dict[str, Any] = {"tt": tt}
-    exec("@tt.scorer\ndef made(units):\n    return [1.0 for _ in units]", made)
-    with pytest.raises(tt.ExtensionError, match=r"node 'made'.*source.*a file or a notebook cell"):
-        tt.run("tidewell", rounds=1, rehearse=True, additions=tt.Additions(nodes={"score": made["made"]}))
-
-
-def test_a_scorer_that_miscounts_fails_the_run_with_words() -> None:
-    @tt.scorer
-    def few(units: Any) -> list[float]:
-        """Score too few."""
-        return [1.0]
-
-    with pytest.raises(tt.NodeError, match="few returned 1 scores for"):
-        tt.run("tidewell", rounds=1, rehearse=True, additions=tt.Additions(nodes={"score": few}))
-    assert tt.open_store("tertulia.db").run().status == "failed"
-
-
-def test_the_way_on_names_what_was_handed_over() -> None:
-    @tt.scorer
-    def failing(units: Any) -> list[float]:
-        raise RuntimeError("no score today")
-
-    with pytest.raises(tt.NodeError, match="no score today") as refused:
-        tt.run("tidewell", rounds=2, rehearse=True, additions=tt.Additions(nodes={"score": failing}))
-    run = tt.open_store("tertulia.db").run()
-    assert f"tertulia.resume({run.id!r}, store='tertulia.db', additions=…)" in refused.value.__notes__[-1]
-
-
 class Twice:
     """Score every unit with two."""
 
     def __call__(self, units: Any) -> list[int]:
         return [2] * len(units)
-
-
-def test_what_is_no_plain_function_is_named() -> None:
-    assert tt.scorer(name="twice")(Twice()).description == "Score every unit with two"
 
 
 @pytest.mark.parametrize(
@@ -173,35 +140,3 @@ def test_a_scorer_may_be_async_take_the_context_and_score_by_id(scorer: Any, sco
     assert {unit.score for unit in run.turn(1).units} == {score}
     assert run.turn(1).details.record.scored_by == name
     assert [turn.ended for turn in run.turns] == [False, False], "an object that is called asynchronously is awaited"
-
-
-def test_resume_says_what_differs_in_a_finished_run_too() -> None:
-    run = tt.run("tidewell", rounds=1, rehearse=True, additions=tt.Additions(nodes={"score": longest}))
-    with pytest.raises(tt.ExtensionError, match="the source of 'longest' differs"):
-        run.resume(additions=tt.Additions(nodes={"score": shortest}))
-    with pytest.warns(UserWarning, match="is finished"):
-        run.resume(additions=tt.Additions(nodes={"score": shortest}, accept_changed=True))
-    with pytest.raises(tt.SettingError, match=r"^nodes=3: "):
-        run.resume(additions=tt.Additions(nodes=cast(Any, 3)))
-
-
-@pytest.mark.parametrize("status", ["finished", "interrupted"])
-def test_resume_refuses_nodes_and_mechanisms_that_a_run_does_not_have(status: Any) -> None:
-    run = tt.run(
-        "team_building", removal_factor=0.5, rounds=1, rehearse=True, additions=tt.Additions(nodes={"score": longest})
-    )
-    with run.store.opened() as store:
-        store.set_status(run.id, status)
-    with pytest.raises(tt.SettingError, match=rf"^nodes\.score=length: run {run.id} has longest there; .*fork"):
-        run.resume(additions=tt.Additions(nodes={"score": "length"}))
-    with pytest.raises(tt.SettingError, match=rf"^nodes\.decide_ending=never: run {run.id} has its default there"):
-        run.resume(additions=tt.Additions(nodes={"score": longest, "decide_ending": never}))
-    with pytest.raises(tt.SettingError, match=rf"^mechanisms=open_question: run {run.id} was begun without it"):
-        run.resume(additions=tt.Additions(nodes={"score": longest}, mechanisms=[open_question]))
-
-
-def test_agents_of_a_fork_may_switch_on_a_new_mechanism_and_one_listed_twice_is_taken_once() -> None:
-    run = tt.run("team_building", rounds=1, rehearse=True)
-    fork = run.fork(at=1, additions=tt.Additions(mechanisms=[open_question, open_question]))
-    assert any("open_question" in agent.need.mechanisms for agent in fork.turn(1).agents if agent.need)
-    assert [extension.source for extension in fork.record.extensions] == ["python:open_question"]

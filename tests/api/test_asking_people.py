@@ -1,6 +1,5 @@
 """`Run.ask`: in notebooks and beside event loops, at any turn, and without a trace in the conversation."""
 
-import asyncio
 import shutil
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,6 @@ from typing import Any
 import pytest
 
 import tertulia as tt
-from tertulia.models.rehearsal import RehearsalModel
 from tertulia.storage.schema import TABLES
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.turn_documents import turn_documents
@@ -81,60 +79,6 @@ def test_answers_have_what_was_prompted_and_become_a_frame() -> None:
     assert 1 <= run.ask("Bob", "inventory").traits["openness"] <= 5
 
 
-def test_the_run_s_own_model_answers_unless_another_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = tt.run("team_building", rounds=2, rehearse=True)
-    asked: list[str] = []
-    monkeypatch.setattr(
-        "tertulia.runs.access.engines.ModelAccess.language_model",
-        lambda self, name, parameters: asked.append(name) or RehearsalModel(),
-    )
-    for arguments in ({}, {"model": "another"}, {"rehearse": True}):
-        run.ask("Bob", f"Is it {arguments}?", **arguments)  # type: ignore[arg-type]
-    assert asked == ["rehearsal", "another", "rehearsal"]
-
-
-async def test_inside_a_running_event_loop_questions_are_answered_and_a_cancelled_one_keeps_nothing_half() -> None:
-    run = tt.run("team_building", rounds=2, rehearse=True)
-    assert len(run.ask("Bob", "Why?")) == 1
-    task = asyncio.create_task(run.aask("Bob", "inventory"))
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert len(run.asked) in (1, 45)
-    assert len(await run.aask("Bob", "inventory")) == 44
-
-
-def test_questions_of_a_file() -> None:
-    run = tt.run("team_building", rounds=2, rehearse=True)
-    Path("q.yaml").write_text("questions:\n- Why?\n- {text: Sign, options: ['yes', 'no']}\n", encoding="utf-8")
-    assert [each.question for each in run.ask("Bob", "q.yaml")] == ["Why?", "Sign"]
-    assert run.ask("Bob", Path("q.yaml")) == run.ask("Bob", "q.yaml")
-    Path("q.yaml").write_text("- Why?\n- {text: Sign, optons: [a, b]}\n", encoding="utf-8")
-    with pytest.raises(tt.UsageError, match=r"q\.yaml:2: .*did you mean 'options'"):
-        run.ask("Bob", "q.yaml")
-    with pytest.raises(tt.NotFoundError, match=r"there is no file of questions 'none\.yaml'"):
-        run.ask("Bob", "none.yaml")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "kind", "words"),
-    [
-        (("Bobb", "Why?"), tt.NotFoundError, "nobody named 'Bobb' takes part"),
-        (("Bob", "Why?", 99), tt.NotFoundError, "has no turn 99; it has turns 1 to 2"),
-        (("Bob", " "), tt.UsageError, "a question is empty; ask something"),
-        (("Bob", []), tt.UsageError, "there is no question; ask something"),
-        (("Bob", 3), tt.UsageError, "a question is a text"),
-        ((3, "Why?"), tt.SettingError, "person=3: a person is named by a text"),
-        (("Bob", "Why?", "two"), tt.SettingError, "at=two: a turn is an integer"),
-    ],
-)
-def test_what_can_t_be_asked_is_told(arguments: Any, kind: type[Exception], words: str) -> None:
-    run = tt.run("team_building", rounds=2, rehearse=True)
-    with pytest.raises(kind) as error:
-        run.ask(*arguments)
-    assert words in str(error.value)
-
-
 def test_villagers_are_asked_with_their_role_album_and_exchanges() -> None:
     run = tt.run("villagers", rounds=2, agents=4, rehearse=True)
     before = everything_of("tertulia.db", run.id)
@@ -156,12 +100,3 @@ def test_villagers_are_asked_with_their_role_album_and_exchanges() -> None:
         run.ask("Bob", "Why?")
     with pytest.raises(tt.UsageError, match="give one of them"):
         run.ask(name, "Why?", model="smollm2", rehearse=True)
-
-
-def test_a_picture_that_was_passed_on_is_in_the_album_of_who_is_asked() -> None:
-    run = tt.run("villagers", rounds=3, agents=2, rehearse=True, settings={"album_pictures": 1})
-    moved = next(each for each in run.exchanges if each.exchange.passed and each.exchange.dropped)
-    asked = run.ask(moved.exchange.answerer, "Which?", at=moved.turn.turn)[0].prompt
-    album = asked.partition("pictures in the album")[2].partition("talked about lately")[0]
-    assert moved.picture.described in album
-    assert str(moved.exchange.dropped).removesuffix(".png").replace("_", " ") not in album

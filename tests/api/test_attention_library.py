@@ -95,14 +95,6 @@ async def test_messages_of_langchain_and_ids_do_and_so_does_a_running_loop() -> 
     assert list(by_id) == ["a", "b", "c"]
 
 
-def test_the_walk_of_algorithm_1_on_texts() -> None:
-    scores = {"a": 5.0, "b": 3.0, "c": 2.0}
-    assert prune(["a", "b", "c"], scores, 0.5) == (["b", "c"], ["a"], 0.5)
-    assert prune(["a", "b", "c"], scores, 0.3) == (["a", "c"], ["b"], 0.3)
-    assert prune(["a", "b", "c"], scores, 0) == (["a", "b", "c"], [], 0.0)
-    assert prune(["a", "b", "c"], scores, 1) == ([], ["a", "b", "c"], 1.0)
-
-
 def scored(**changed: Any) -> Any:
     arguments = {"model": tiny_language_model(), "messages": MESSAGES, "units": UNITS, "reply": REPLY, **changed}
     return unit_scores(**arguments)

@@ -71,32 +71,6 @@ async def test_a_cancelled_run_is_interrupted_and_goes_on_to_the_same_conversati
     assert (await run.aresume()).turns == whole.turns
 
 
-async def test_a_time_limit_interrupts_a_run() -> None:
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(2):
-            await tt.arun("tidewell", rounds=5000, **ENDLESS)
-    for run in tt.open_store("tertulia.db").runs():
-        assert run.status == "interrupted"
-
-
-async def test_one_that_is_cancelled_before_it_begins_begins_nothing() -> None:
-    task = asyncio.create_task(tt.arun("tidewell", rounds=2, rehearse=True, store="none.db"))
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    with pytest.raises(tt.NotFoundError):
-        tt.open_store("none.db")
-
-
-async def test_what_is_refused_is_refused_where_it_is_awaited() -> None:
-    with pytest.raises(tt.SettingError, match=r"removal_factor=1\.5"):
-        await tt.arun("tidewell", removal_factor=1.5)
-    with pytest.raises(tt.UsageError, match="temperature is a setting: settings="):
-        await tt.arun("tidewell", temperature=0.9)  # type: ignore[call-arg]
-    with pytest.raises(tt.NotFoundError):
-        await tt.open_store("none.db").run("zzzz").aresume()
-
-
 def test_they_are_called_like_what_they_await() -> None:
     for name, function in (("arun", tt.run), ("asweep", tt.sweep)):
         awaited = getattr(tt, name)

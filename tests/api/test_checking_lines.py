@@ -6,9 +6,7 @@ from typing import Any
 import pytest
 from support.checked_runs import a_run_of_a_model, reading_by
 
-import tertulia as tt
 from tertulia.runs.access.engines import ModelAccess
-from tertulia.state.errors import ModelError, UsageError
 
 
 @pytest.fixture
@@ -37,22 +35,3 @@ def test_it_returns_the_turn_with_measured_reasons(tmp_path: Path, opened: list[
     other = checked.check(reader="other")
     assert opened[1:] == [("other", True)]
     assert (other.document()["measured_by"], run.turn(2).document()["measured_by"]) == ("other", "scripted")
-
-
-async def test_it_checks_while_an_event_loop_runs(tmp_path: Path, opened: list[tuple[str, bool]]) -> None:
-    run = a_run_of_a_model(tmp_path, rounds=2, removal_factor=0.3)
-    with pytest.raises(ModelError, match="so far are kept"):
-        run.turn(2).check(reader="broken")
-    assert any(unit.measured_loss is not None for unit in run.turn(2).units)
-
-
-def test_wrong_calls_are_refused(tmp_path: Path, opened: list[tuple[str, bool]]) -> None:
-    run = a_run_of_a_model(tmp_path, "villagers", rounds=1, agents=4, removal_factor=0)
-    with pytest.raises(UsageError, match=r"a part is checked with its turn: run.turn\(1\).check\(\).parts"):
-        run.turn(1).parts["plan"].check()
-    assert "measured" in run.turn(1).check().parts["answer"].why
-    with pytest.raises(UsageError, match="7 calls are too few"):
-        run.turn(1).check(calls=7)
-    wrong: Any = 3
-    with pytest.raises(tt.TertuliaError, match="reader"):
-        run.turn(1).check(reader=wrong)

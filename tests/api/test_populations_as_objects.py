@@ -4,7 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
 import tertulia as tt
 from tertulia.state.errors import ScenarioError
@@ -31,19 +30,6 @@ def test_a_run_of_a_population_is_the_run_of_its_file(tmp_path: Path) -> None:
     assert [tt.run(each, **given).record.scenario for each in (made, read)] == [str(file)] * 2, "its runs have its name"
     fork = tt.open_store(store).run(run.id).fork(2, progress=False)
     assert list(fork.turns) == list(run.turns)
-
-
-def test_pictures_of_a_folder_are_found_and_named_from_where_the_file_is_written(tmp_path: Path) -> None:
-    photos = tmp_path / "photos"
-    photos.mkdir()
-    Image.new("RGB", (20, 20), (200, 40, 90)).save(photos / "red_door.png")
-    made = tt.Population([tt.Villager(name=name, album=["red_door.png"]) for name in ("Ada", "Bo")], folder=photos)
-    file = made.write(tmp_path / "two.yaml")
-    assert "photos/red_door.png" in file.read_text()
-    given = {"rounds": 1, "rehearse": True, "progress": False, "store": tmp_path / "t.db"}
-    (picture,) = {each.picture.caption for each in tt.run(made, **given).exchanges}
-    assert picture == "red door"
-    assert [each.text for each in tt.run(tt.Population.read(file), **given).turns]
 
 
 Call = Callable[[], object]

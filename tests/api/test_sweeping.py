@@ -1,6 +1,5 @@
 """Experiments in Python: they are the commands', with their conversations and their figures."""
 
-import asyncio
 import pickle
 import re
 import sys
@@ -11,7 +10,6 @@ import pytest
 from support.commands import Cli
 
 import tertulia as tt
-from tertulia.storage.store import SqlStore
 
 CASES = ["tidewell:0", "tidewell:1"]
 LAMBDAS = [0, 0.5, 1]
@@ -33,14 +31,6 @@ def experiment(store: Path) -> tt.Experiment:
     return tt.open_store(str(store)).experiments()[0]
 
 
-def conversations(path: str) -> dict[tuple[str, str, int], list[str]]:
-    found = tt.open_store(path).experiments()[0].runs
-    return {
-        (t.case, t.setting, t.trial): [turn.text for turn in run.turns]
-        for t, run in zip(found.trials, found, strict=True)
-    }
-
-
 # --- the experiment of the command ------------------------------------------------------------------------------------
 
 
@@ -52,98 +42,7 @@ def test_a_sweep_is_the_experiment_of_the_command(cli: Cli, store: Path, experim
     assert (experiment.cases, experiment.trials, experiment.rounds, experiment.seed) == (tuple(CASES), 2, 3, 1)
 
 
-def test_settings_that_are_no_axis_are_what_the_command_is_given(cli: Cli) -> None:
-    ran = cli(
-        *("sweep", "tidewell:0", "--lambda", "0.5", "--set", "temperature=0.8", "--set", "special_rules=false"),
-        *("--trials", "1", "--rounds", "2", "--rehearse", "--json"),
-    ).json
-    settings = {"temperature": 0.8, "special_rules": False}
-    experiment = tt.sweep("tidewell:0", removal_factor=0.5, settings=settings, trials=1, rounds=2, rehearse=True)
-    assert experiment.name == ran["experiment"]
-    assert len(tt.open_store("tertulia.db").runs()) == 1
-    assert experiment.runs[0].parameters.temperature == 0.8
-
-
-@pytest.mark.full
-def test_lists_are_axes_and_what_is_asked_for_again_only_grows() -> None:
-    axes: dict[str, Any] = {"settings": {"temperature": [0.7, 1]}, "rounds": 2, "rehearse": True, "workers": 1}
-    first = tt.sweep("tidewell:0", removal_factor=[0, 1], trials=1, **axes)
-    assert list(first.settings) == [f"λ = {x}, temperature = {t}" for x in (0, 1) for t in ("0.7", "1")]
-    more = tt.sweep("tidewell:0", removal_factor=[1, 0.5], trials=2, **axes)
-    assert more.name == first.name
-    assert {(run.parameters.removal_factor, run.parameters.temperature) for run in more.runs} == {
-        (x, t) for x in (1, 0.5) for t in (0.7, 1)
-    }
-    assert len(tt.open_store("tertulia.db").runs()) == 10
-    assert len(more.runs) == 8
-    assert len(tt.open_store("tertulia.db").experiment(first.name).settings) == 6
-    assert tt.sweep("tidewell:0", removal_factor=[0, 1], trials=1, rounds=2, rehearse=True).name != first.name
-
-
-@pytest.mark.full
-def test_trials_go_on_from_a_turn_of_a_run() -> None:
-    run = tt.run("tidewell", rounds=3, rehearse=True)
-    experiment = tt.sweep(f"{run.id}@2", removal_factor=[0, 1], trials=1, rounds=1)
-    assert experiment.cases == (f"run:{run.id}@2",)
-    assert all(trial.turns[0] == run.turns[0] for trial in experiment.runs)
-    assert len(experiment.frame("len")) == 2
-
-
 # --- figures ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("baseline", [None, "λ = 0.5"])
-def test_figures_and_differences_are_those_of_the_command(
-    cli: Cli, store: Path, experiment: tt.Experiment, baseline: str | None
-) -> None:
-    chosen = ["--baseline", baseline] if baseline else []
-    given = ("--store", str(store), "--out", "reports", "--json")
-    figures = cli("lab", "compare", experiment.name, *chosen, *given).json["figures"]
-    measures, comparison = experiment.measure(), experiment.compare(baseline=baseline)
-    assert len(measures) == len(figures) > 30
-    close = pytest.approx
-    compared = 0
-    for figure in figures:
-        place = figure["setting"], figure["metric"]
-        here, found = figure["here"], measures[place]
-        assert found.value == close(here["value"], abs=1e-12)
-        assert (found.cases, found.trials) == (here["cases"], here["dialogues"])
-        assert (found.ci_low is None) == (here["interval"] is None)
-        if here["interval"] is not None:
-            assert [found.ci_low, found.ci_high] == close(here["interval"], abs=1e-12)
-        if (difference := figure["difference"]) is not None:
-            between = comparison[place]
-            compared += difference["p"] is not None
-            assert between.value == close(difference["value"], abs=1e-12)
-            for name in ("p", "p_adjusted", "effect_size", "above"):
-                assert getattr(between, name) == close(difference[name], abs=1e-12)
-            assert between.baseline == (baseline or "λ = 0")
-    assert compared > 10
-    assert len(comparison) == len(figures) * 2 / 3
-
-
-def test_p_of_differences_is_adjusted_for_all_that_are_compared(experiment: tt.Experiment) -> None:
-    all_of_them = [each for each in experiment.compare("dist1", "dist2", "len") if each.p is not None]
-    least = min(all_of_them, key=lambda each: each.p)
-    assert least.p_adjusted == pytest.approx(min(1.0, len(all_of_them) * least.p))
-    (alone,) = (each for each in experiment.compare(least.metric) if each.setting == least.setting)
-    assert alone.p == least.p
-    assert alone.p_adjusted < least.p_adjusted or least.p_adjusted == 1
-
-
-def test_a_run_is_measured_as_the_command_measures_it(cli: Cli, store: Path, experiment: tt.Experiment) -> None:
-    run = experiment.runs[-1]
-    document = cli("metrics", run.id, "--store", str(store), "--embedder", "rehearsal", "--json").json
-    expected = {**document["mean"], **document["variety"]["mean"], **document["sense"]["mean"]}
-    names = ("dist1", "dist2", "dist3", "len", "dist1_equal", "vendi", "repeated_lines", "without_sense", "sim")
-    figures = run.measure(*names)
-    assert figures == {name: pytest.approx(expected[name], abs=1e-12) for name in names}
-    assert figures["sim"] is None
-    (removal,) = document["removal"].values()
-    assert run.measure("removed_items", "removed_words") == {
-        f"removed_{name}": pytest.approx(removal[name], abs=1e-12) for name in ("items", "words")
-    }
 
 
 def test_frames_have_a_row_per_run_or_per_setting(experiment: tt.Experiment) -> None:
@@ -186,68 +85,7 @@ def test_a_plot_has_means_intervals_and_cases(experiment: tt.Experiment) -> None
     assert figure._repr_png_().startswith(b"\x89PNG")
 
 
-def test_settings_without_numbers_stand_side_by_side() -> None:
-    experiment = tt.sweep("tidewell:0", settings={"reducer": ["sum-mean", "capped"]}, trials=1, rounds=1, rehearse=True)
-    (plot,) = experiment.plot("len").axes
-    assert [label.get_text() for label in plot.get_xticklabels()] == ["reducer = sum-mean", "reducer = capped"]
-
-
-def test_they_show_themselves_as_tables(experiment: tt.Experiment) -> None:
-    heading, columns, first, *_ = repr(experiment).splitlines()
-    assert heading.startswith(f"experiment {experiment.name} (finished) · rehearsal · 2 cases × 3 settings × 2 trials")
-    assert columns.split() == ["setting", "removal_factor", "finished", "failed"]
-    assert first.split() == ["λ", "=", "0", "0", "4", "0"]
-    measures = experiment.measure("len")
-    assert "mean nothing" in repr(measures)
-    assert f"{measures[0].value:.4g}" in measures._repr_html_()
-    assert experiment._repr_html_().count("<tr>") == 4
-    assert experiment.runs[0].id in repr(experiment.runs)
-
-
 # --- interrupted and missing ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.full
-async def test_a_cancelled_sweep_goes_on_to_the_same_conversations(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: dict[str, Any] = {**SHORT, "removal_factor": [0, 1], "side_by_side": 2}
-    whole = await tt.asweep("tidewell:0", store="whole.db", **given)
-    assert whole.missing == 0
-    save, saved = SqlStore.save_turn, asyncio.Event()
-    loop = asyncio.get_running_loop()
-
-    def save_and_tell(store: SqlStore, *args: Any) -> None:
-        save(store, *args)
-        loop.call_soon_threadsafe(saved.set)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(SqlStore, "save_turn", save_and_tell)
-        task = asyncio.create_task(tt.asweep("tidewell:0", **given))
-        await asyncio.wait_for(saved.wait(), 60)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-    stopped = tt.open_store("tertulia.db").experiments()[0]
-    assert stopped.missing > 0
-    assert {run.status for run in stopped.runs} <= {"interrupted", "finished"}
-    assert (await tt.asweep("tidewell:0", **given)).missing == 0
-    assert conversations("tertulia.db") == conversations("whole.db")
-
-
-@pytest.mark.full
-def test_trials_that_fail_are_a_warning_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tertulia.models.rehearsal import RehearsalModel
-
-    async def fail(*_: Any, **__: Any) -> None:
-        raise tt.ModelError("the model is away")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(RehearsalModel, "generate", fail)
-        with pytest.warns(UserWarning, match="2 of 2 trials failed, the first of them run .*the same call tries"):
-            failed = tt.sweep("tidewell:0", **SHORT)
-    assert failed.missing == 2
-    with pytest.raises(tt.UsageError, match=r"no trial of experiment 'tidewell-0-.*' is finished"):
-        failed.measure("len")
-    assert tt.sweep("tidewell:0", **SHORT).missing == 0
 
 
 def test_without_pandas_and_matplotlib_a_sentence_says_what_to_install(
@@ -268,20 +106,16 @@ def test_without_pandas_and_matplotlib_a_sentence_says_what_to_install(
     ("given", "line"),
     [
         ({"removal_factor": [0, 2]}, "removal_factor=2: λ is a number from 0 to 1"),
-        ({"removal_factor": ["0"]}, "removal_factor=0: λ is a number"),
         ({"removal_factor": []}, r"removal_factor=\[\]: a list of values has at least one"),
         ({"removal_factor": {0, 1}}, "removal_factor={0, 1}: a set has no order"),
         ({"removal_factor": 1, "settings": {"lambda": 0}}, "removal_factor=1: it is among the settings too"),
         ({"removal_factor": [0.1, 0.1000000001]}, "two settings would be called 'λ = 0.1'"),
         ({"trials": 0}, "trials=0: a whole number from 1"),
-        ({"rounds": [2, 3]}, r"rounds=\[2, 3\]: a whole number"),
         ({"settings": {"tempreature": [1, 2]}}, "tempreature.*did you mean 'temperature'"),
         ({"settings": {"temperature": [1, "warm"]}}, "temperature=warm: "),
         ({"settings": {"max_turns": 3}}, "max_turns=3 in setting 'as set'; set rounds of the experiment"),
-        ({"settings": {"seed": 3}}, "seed=3: it is an argument"),
         ({"temperature": [0.7, 1]}, r"temperature is a setting: settings={'temperature': \[0.7, 1\]}"),
         ({"removal_factors": [0, 1]}, "sweep has no argument 'removal_factors' .did you mean 'removal_factor'"),
-        ({"lambda_": [0, 1]}, r"sweep has no argument 'lambda_'; write removal_factor=\[0, 1\]"),
         ({"name": 3}, "name=3: an experiment is named by a text"),
     ],
 )
@@ -289,14 +123,6 @@ def test_what_can_not_be_swept_is_told_before_there_is_a_store(folder: Path, giv
     with pytest.raises(tt.UsageError, match=line):
         tt.sweep("tidewell:0", rehearse=True, **given)
     assert list(folder.iterdir()) == []
-
-
-@pytest.mark.parametrize("cases", [[], 3, None, [3]])
-def test_cases_are_scenarios(cases: Any) -> None:
-    with pytest.raises(tt.SettingError, match="cases="):
-        tt.sweep(cases, rehearse=True)
-    with pytest.raises(tt.NotFoundError, match="tidewel"):
-        tt.sweep("tidewel", rehearse=True)
 
 
 def test_unknown_names_get_the_nearest_one(experiment: tt.Experiment) -> None:
@@ -318,15 +144,3 @@ def test_unknown_names_get_the_nearest_one(experiment: tt.Experiment) -> None:
         experiment.frame(by="runs")  # type: ignore[arg-type]
     with pytest.raises(tt.NotFoundError, match=f"no experiment .*did you mean '{experiment.name}'"):
         tt.open_store(str(experiment.store.path)).experiment(experiment.name[:-1])
-
-
-def test_words_are_counted_without_an_embedder(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tertulia.runs.access.engines import ModelAccess
-
-    def refuse(*_: Any) -> None:
-        raise AssertionError("an embedder was opened")
-
-    monkeypatch.setattr(ModelAccess, "embedder", refuse)
-    experiment = tt.open_store(str(store)).experiments()[0]
-    assert experiment.measure("dist1", "len")[0].value
-    assert experiment.runs[0].measure("dist1")["dist1"]

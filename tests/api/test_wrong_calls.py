@@ -37,21 +37,6 @@ def test_a_wrong_call_is_told_in_a_sentence(call: Callable[[], object], words: s
     assert "\n" not in str(raised.value)
 
 
-def test_figures_and_questions_that_are_none() -> None:
-    experiment = tt.sweep("tidewell", removal_factor=0, trials=1, rounds=1, **STAND_IN)
-    with pytest.raises(tt.UsageError, match=r"by setting and metric: figures"):
-        experiment.measure("dist1")["λ = 0"]
-    (run,) = experiment.runs
-    with pytest.raises(tt.UsageError, match=r"measure takes metrics by place: measure\('dist1'\)"):
-        run.measure(metric="dist1")  # type: ignore[call-arg]
-    speaker = run.turns[0].speaker or ""
-    with pytest.raises(tt.UsageError, match=r"'inventry' is no question .did you mean 'inventory'"):
-        run.ask(speaker, "inventry")
-    with pytest.raises(tt.UsageError, match="inventory is a questionnaire by itself"):
-        run.ask(speaker, ["inventory", "Why?"])
-    assert run.asked == ()
-
-
 def test_every_turn_tells_how_it_came_about() -> None:
     run = tt.run("tidewell", removal_factor=0.5, rounds=2, **STAND_IN)
     for turn in run.turns:

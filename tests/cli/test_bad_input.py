@@ -1,27 +1,20 @@
 """Arguments, files and stores that a command can't use: one line for every error, and nothing that a terminal obeys."""
 
-import json
 import sqlite3
 from pathlib import Path
-from typing import Any
 
 import pytest
-from support.commands import ENDLESS, Cli, Result, rehearse, write_prompt
-from support.ga_builder import RunBuilder, event
+from support.commands import Cli, Result, rehearse, write_prompt
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        ("rnu", 2, ["'rnu'", "tertulia run"]),
         ("run", 2, ["SCENARIO"]),
-        ("run tidewell --rehearse --bogus", 2, ["--bogus"]),
         ("run tidewell --rehearse --lambda 1.5", 2, ["--lambda 1.5: takes 1 at most"]),
-        ("run tidewell --rehearse --lambda -0.1", 2, ["--lambda -0.1: "]),
         ("run tidewell --rehearse --lambda nan", 2, ["--lambda nan: ", "finite"]),
         ("run tidewell --rehearse --lambda much", 2, ["--lambda much: takes a number"]),
         ("run tidewell --rehearse --seed x", 2, ["--seed x: takes a whole number"]),
-        ("run tidewell --rehearse --set seed=x", 2, ["--set seed=x: "]),
         ("run tidewell --rehearse --set lambda=much", 2, ["--set lambda=much: "]),
         ("run tidewell --rehearse --set inconsistency_threshold=nan", 2, ["inconsistency_threshold=nan"]),
         ("run tidewell --rehearse --set lamda=1", 2, ["'lamda'", "did you mean 'lambda'"]),
@@ -31,7 +24,6 @@ from support.ga_builder import RunBuilder, event
         ("run tidewell --rehearse --set block_order=bmxc", 2, ["'x'", "m memory"]),
         ("run tidewell --rehearse --set removable_blocks=mc", 2, ["current dialogue"]),
         ("run tidewell --rehearse --rounds 0", 2, ["--rounds 0: "]),
-        ("run tidewell --rehearse --minutes -1", 2, ["--minutes -1: "]),
         ("run tidewell --rehearse --set precision=float8", 2, ["float8", "float32"]),
         ("run tidewel --rehearse", 3, ["'tidewel'", "did you mean 'tidewell'"]),
         ("run tidewell:99 --rehearse", 3, ["no case 99", "0 to 7"]),
@@ -56,15 +48,6 @@ def test_bad_arguments(cli: Cli, arguments: str, code: int, words: list[str]) ->
     assert result.out == ""
 
 
-def test_bad_turns(cli: Cli) -> None:
-    run = rehearse(cli)
-    for turn in ("0", "-1", "99"):
-        cli("show", run, "--turn", turn).complains(3, f"no turn {turn}", "turns 1 to 3")
-    cli("show", run, "--turn", "1", "--lambda", "1.5").complains(2, "--lambda 1.5")
-    cli("show", run, "--turn", "1", "--lambda", "nan").complains(2, "--lambda nan")
-    cli("show", "zz99").complains(3, "'zz99'")
-
-
 def test_odd_prompt_files(cli: Cli, tmp_path: Path) -> None:
     def score(at: Path, response: str = "Yes.") -> Result:
         return cli("score", str(at), "--model", "rehearsal", "--response", response)
@@ -86,13 +69,6 @@ def test_odd_prompt_files(cli: Cli, tmp_path: Path) -> None:
         score(at).complains(2, *words)
 
 
-def test_odd_dialogue_files(cli: Cli, tmp_path: Path) -> None:
-    at = tmp_path / "dialogues.jsonl"
-    for content in (b"", b"{}", b"[1]\n", b'{"case": "a"}', b'{"case": "a", "dialogue": [["Ana"]]}', b"\xff"):
-        at.write_bytes(content)
-        cli("metrics", str(at), "--embedder", "rehearsal").complains(2, "dialogues.jsonl")
-
-
 def test_odd_stores(cli: Cli, tmp_path: Path) -> None:
     at = tmp_path / "tertulia.db"
     at.write_bytes(b"no database at all " * 100)
@@ -104,54 +80,3 @@ def test_odd_stores(cli: Cli, tmp_path: Path) -> None:
     store.close()
     cli("runs").complains(1, "tertulia.db", "newer")
     cli("run", "tidewell", "--rehearse").complains(1, "newer")
-
-
-def write_scenario(at: Path, **more: Any) -> Path:
-    people = [
-        {"name": name, "memories": [f"{name} came home."]}
-        for name in ('Ida "O\'Neil" 🦀\nFalk', "Jonas\x1b[31m; DROP TABLE runs")
-    ]
-    scenario: dict[str, Any] = {
-        "name": "odd \x1b[2J",
-        "time": "2024-05-14 09:30:00",
-        "place": "\x1b]0;t\x07[/red] \u202ehall",
-    }
-    at.write_text(
-        json.dumps({**scenario, "participants": people, **more}, ensure_ascii=False), encoding="utf-8"
-    )  # JSON is YAML
-    return at
-
-
-def test_nothing_that_a_terminal_obeys_is_printed(cli: Cli, tmp_path: Path) -> None:
-    at = write_scenario(tmp_path / "odd [bold] \x1b[1m.yaml", parameters={"ending_threshold": 1})
-    run = cli("run", str(at), *ENDLESS, "--rounds", "3")
-    assert run.code == 0, run.err
-    printed = [run]
-    for more in ([], ["--json"]):
-        printed += [cli("show", "@last", *turn, *more) for turn in ([], ["--turn", "3"])]
-        printed += [cli("runs", *more), cli("scenarios", str(at), *more)]
-        printed += [cli("timeline", "@last", *more), cli("stats", "@last", *more)]
-    printed.append(cli("run", "\x1b[31mnothing"))
-    for result in printed:
-        assert all(char in "\n\t" or char.isprintable() for char in result.out + result.err)
-    speakers = {turn["speaker"] for turn in cli("show", "@last", "--json").json["turns"]}
-    assert any("\x1b" in speaker for speaker in speakers)
-    assert run.out.splitlines()[0].startswith('Ida "O\'Neil" 🦀 Falk and Jonas�[31m; DROP TABLE runs, ')
-
-
-def test_a_persona_without_memories(cli: Cli, tmp_path: Path) -> None:
-    people = [{"name": "Ida", "memories": []}, {"name": "Bo", "memories": ["Bo is here."]}]
-    at = write_scenario(tmp_path / "empty.yaml", participants=people)
-    cli("run", str(at), "--rehearse").complains(2, "empty.yaml:1", "memories")
-
-
-def test_a_log_that_is_broken(cli: Cli, tmp_path: Path) -> None:
-    log = RunBuilder(tmp_path / "log")
-    log.person("Ana", event("08:00:00", "Ana", "baking")).person("Bo", event("08:00:00", "Bo", "fishing"))
-    log.talk("09:00:00", "Ana", "Bo", [["Ana", "Hello."]]).write()
-    assert cli("run", f"ga:{log.folder}:0", "--rehearse", "--rounds", "1", "--json").json["turns"] == 1
-    nodes = log.file("Bo", "nodes")
-    nodes.write_text(nodes.read_text().replace('"chat",', '"chat"', 1))
-    cli("run", f"ga:{log.folder}", "--rehearse").complains(2, "Bo", "nodes.json:", "broken JSON")
-    nodes.unlink()
-    cli("scenarios", f"ga:{log.folder}").complains(2, "Bo", "nodes.json")

@@ -1,7 +1,5 @@
 """The options of a budget: where commands stop, how they say so, and what they refuse."""
 
-import re
-
 import pytest
 from support.commands import Cli
 
@@ -66,32 +64,3 @@ def test_a_price_is_given_as_the_complaint_says(cli: Cli) -> None:
         assert store.runs() == []
     result = cli(*DRIVING["run"], "--max-cost", "0.01", "--price", "rehearsal=2.5,10")
     assert "stopped by its budget of 0.01 for calls (0.0" in result.err
-
-
-def test_show_and_export_say_what_stopped_a_run(cli: Cli, stopped: str) -> None:
-    reason = "stopped by its budget of 9 calls (9 made)"
-    assert reason in cli("show", stopped).out.splitlines()
-    assert cli("show", stopped, "--json").json["error"] == reason
-    assert cli("show", stopped, "--cost", "--json").json["total"]["calls"] == 9
-    cli("export", stopped, "--markdown", "run.md")
-    with open("run.md", encoding="utf-8") as file:
-        assert f"the run is interrupted: {reason}" in file.read()
-
-
-def test_real_minutes_are_not_those_of_the_conversation(cli: Cli) -> None:
-    cli(*DRIVING["run"], "--minutes", "-1", "--max-minutes", "5").complains(2, "--minutes -1:")
-    run = cli(*DRIVING["run"], "--rounds", "2", "--max-minutes", "5", "--json").json["run"]
-    assert cli("show", run, "--json").json["parameters"]["max_minutes"] is None
-
-
-def test_the_pilot_of_a_level_of_diversity_spends_of_the_budget(cli: Cli) -> None:
-    result = cli(*DRIVING["run"], "--rounds", "3", "--diversity", "medium", "--pilot", "3", "--max-calls", "30")
-    assert result.code == 130, result
-    words = r"stopped by its budget of 30 calls \((\d+) made, and the next (\d+) are made together\), while λ was calib"
-    stopped = re.search(words, result.err)
-    assert stopped is not None, result.err
-    made, due = map(int, stopped.groups())
-    assert made <= 30 < made + due
-    assert "failed" not in result.err
-    with SqlStore.open("tertulia.db") as store:
-        assert sum(len(store.calls(run.run)) for run in store.runs()) == made

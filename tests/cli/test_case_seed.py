@@ -1,13 +1,11 @@
 """What a case is stays the same in all its trials; other cases are drawn otherwise. Source: APP A.3."""
 
-import json
 from pathlib import Path
 
 import pytest
 from support.commands import Cli
 
 from tertulia.state.case_seed import case_seed_of
-from tertulia.storage.store import SqlStore
 from tertulia.worlds.catalog import resolve
 
 CASE = """
@@ -34,23 +32,6 @@ def run_of(cli: Cli, scenario: str, *arguments: str) -> str:
     return str(cli("run", scenario, *NEEDS, *arguments, "--json").json["run"])
 
 
-def test_the_trials_of_a_case_begin_alike_and_tell_it_otherwise(cli: Cli) -> None:
-    runs = [run_of(cli, "tidewell", "--seed", str(seed)) for seed in range(1, 4)]
-    feelings = [[needs_of(cli, run, turn) for turn in (1, 2)] for run in runs]
-    assert feelings[0] == feelings[1] == feelings[2]
-    assert feelings[0][0] != feelings[0][1], "each agent draws by itself"
-    words = [[turn["text"] for turn in cli("show", run, "--json").json["turns"]] for run in runs]
-    assert words[0] != words[1]
-    recorded = {cli("show", run, "--json").json["parameters"]["case_seed"] for run in runs}
-    assert recorded == {case_seed_of(resolve("tidewell"))}
-
-
-def test_other_cases_are_drawn_otherwise(cli: Cli) -> None:
-    names = [f"tidewell:{listed['case']}" for listed in cli("scenarios", "tidewell", "--json").json["cases"]]
-    assert len({case_seed_of(resolve(name)) for name in names}) == len(names) > 2
-    assert len({str(needs_of(cli, run_of(cli, name))) for name in names[:4]}) > 1
-
-
 def test_a_case_is_its_content_whatever_its_file_is_called(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "there").mkdir()
     for name, memory in (
@@ -61,13 +42,6 @@ def test_a_case_is_its_content_whatever_its_file_is_called(tmp_path: Path, cli: 
         (tmp_path / f"{name}.yaml").write_text(CASE % memory, encoding="utf-8")
     first, elsewhere, other = (case_seed_of(resolve(str(tmp_path / f"{name}.yaml"))) for name in ("a", "there/b", "c"))
     assert first == elsewhere != other
-
-
-def test_other_names_in_prompts_change_no_needs(cli: Cli) -> None:
-    plain, renamed = (run_of(cli, "tidewell", "--set", f"names={names}") for names in ("own", "rare"))
-    assert [text.split()[-1] for text in needs_of(cli, plain)][:-1] == [
-        text.split()[-1] for text in needs_of(cli, renamed)
-    ][:-1]
 
 
 def test_other_needs_of_the_same_case_can_be_drawn_and_forks_keep_what_there_was(cli: Cli) -> None:
@@ -88,26 +62,3 @@ def test_other_needs_of_the_same_case_can_be_drawn_and_forks_keep_what_there_was
 @pytest.mark.parametrize("wrong", ["no", "1.5"])
 def test_a_wrong_case_seed_is_refused(cli: Cli, wrong: str) -> None:
     cli("run", "tidewell", "--rehearse", "--set", f"case_seed={wrong}").complains(2, "case_seed", wrong)
-
-
-@pytest.mark.full
-def test_the_days_of_a_town_are_the_same_in_all_trials(cli: Cli, tmp_path: Path) -> None:
-    days, feelings = [], []
-    for seed in (1, 2):
-        arguments = ("--rehearse", "--days", "2", "--encounters-per-day", "3", "--seed", str(seed))
-        simulated = cli(
-            "simulate", "tidewell", *arguments, "--set", "human_needs=true", "--set", "max_turns=2", "--json"
-        )
-        simulation = simulated.json["simulation"]
-        with SqlStore.open(str(tmp_path / "tertulia.db")) as store:
-            encounters = store.simulations.encounters(simulation)
-            days.append([(met.day, met.time, met.pair) for met in encounters])
-            by_day: dict[tuple[int, str], set[str]] = {}
-            for met in encounters:
-                prompt = store.prompt(store.turn_record(met.run, 1).prompt or "")
-                needs = [u.text for u in prompt.units if u.block == "human_needs" and u.kind == "item"][:-1]
-                by_day.setdefault((met.day, met.initiator), set()).add(json.dumps(needs))
-            feelings.append(by_day)
-    assert days[0] == days[1]
-    assert feelings[0] == feelings[1]
-    assert all(len(drawn) == 1 for drawn in feelings[0].values())

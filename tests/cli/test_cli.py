@@ -111,16 +111,6 @@ def expect_algorithm_1(cli: Cli, run: str, factor: float) -> None:
         assert all(memory)
 
 
-def test_what_if_at_the_runs_own_factor_is_what_was_removed(cli: Cli) -> None:
-    run = rehearse(cli, "--lambda", "0.4")
-    removed, again = (
-        [unit["removed"] for unit in cli("show", run, "--turn", "1", *more, "--json").json["units"]]
-        for more in ([], ["--lambda", "0.4"])
-    )
-    assert removed == again
-    assert any(removed)
-
-
 def test_scores_are_not_recorded_at_0_unless_asked_for(cli: Cli) -> None:
     run = rehearse(cli, "--lambda", "0")
     document = cli("show", run, "--turn", "1", "--json").json
@@ -182,17 +172,6 @@ def test_score(cli: Cli, tmp_path: Path) -> None:
         assert tokenizer.decode(document["input_ids"][first:past_last]).strip() == f"Memory {unit['id']}."
         assert unit["score"] > 0
     assert "Memory two." in cli(*arguments).out
-
-
-def test_a_reducer_is_recorded_and_forked(cli: Cli, tmp_path: Path) -> None:
-    run = cli("run", "tidewell", "--rehearse", "--rounds", "2", "--set", "reducer=capped", "--json").json["run"]
-    assert cli("show", run, "--json").json["parameters"]["reducer"] == "capped"
-    fork = cli("fork", run, "--at", "2", "--set", "reducer=beyond-neutral", "--json").json["run"]
-    assert cli("show", fork, "--json").json["parameters"]["reducer"] == "beyond-neutral"
-    cli("run", "tidewell", "--rehearse", "--set", "reducer=sinks").complains(2, "beyond-neutral")
-    prompt = write_prompt(tmp_path / "prompt.json", "one")
-    scored = cli("score", str(prompt), "--model", "rehearsal", "--response", "Yes.", "--reducer", "capped", "--json")
-    assert scored.json["reducer"] == "capped"
 
 
 def test_metrics(cli: Cli, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import shutil
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,7 @@ import pytest
 from support.commands import Cli
 
 import tertulia
-from tertulia.models.rehearsal import RehearsalModel
-from tertulia.state.errors import ModelError, StorageError
+from tertulia.state.errors import StorageError
 from tertulia.storage.store import SqlStore
 
 MEETING = ("run", "team_building", "--rehearse", "--lambda", "0.5", "--rounds", "5", "--seed", "3", "--json")
@@ -78,15 +76,6 @@ def test_a_fork_without_a_change_is_its_parent(
     assert len(document["turns"]) == 5
 
 
-def test_a_fork_of_a_fork(cli: Cli, meeting: str) -> None:
-    first = forked(cli, meeting, "--at", "4", "--set", "seed=9")
-    late, early = forked(cli, first, "--at", "5"), forked(cli, first, "--at", "3")
-    assert turns(cli, late) == turns(cli, first)
-    assert turns(cli, early)[:2] == turns(cli, meeting)[:2]
-    # What the first fork changed at turn 4 it had not changed at turn 3: its seed holds for what comes anew.
-    assert turns(cli, early)[2:] != turns(cli, meeting)[2:]
-
-
 def test_the_seed_holds_from_the_fork_on(cli: Cli, meeting: str) -> None:
     fork = forked(cli, meeting, "--at", "4", "--set", "seed=9")
     assert turns(cli, fork)[:3] == turns(cli, meeting)[:3]
@@ -124,22 +113,6 @@ def test_people_change_where_the_fork_begins(cli: Cli, meeting: str) -> None:
     told = forked(cli, meeting, *FOURTH, "--person", "Bob.background=Bob keeps bees.", "--lambda", "0")
     asked = cli("show", told, "--turn", "4", "--agent", "Bob", "--json").json["calls"][0]["prompt"]
     assert any("Bob keeps bees." in unit["text"] for unit in asked)
-
-
-def test_whose_goals_change_is_prepared_again(cli: Cli, meeting: str) -> None:
-    fork = forked(cli, meeting, *FOURTH, "--person", "Bob.goals=[keep bees, sell honey]")
-    plans = {
-        run: {
-            character["agent"]: character["plan"]
-            for character in cli("show", run, "--turn", "0", "--json").json["characters"]
-        }
-        for run in (meeting, fork)
-    }
-    assert plans[fork]["Bob"] != plans[meeting]["Bob"]
-    assert {name: plan for name, plan in plans[fork].items() if name != "Bob"} == {
-        name: plan for name, plan in plans[meeting].items() if name != "Bob"
-    }
-    assert turns(cli, fork)[:3] == turns(cli, meeting)[:3]
 
 
 def test_memories_come_and_go(cli: Cli, dialogue: str) -> None:
@@ -188,22 +161,6 @@ def test_a_fork_whose_words_can_not_be_stored_is_not_begun(
     assert cli("runs", "--json").json == before
 
 
-def test_another_model_chooses_what_suits_it(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    parent = cli(*DIALOGUE, "--set", "judge=likelihood").json["run"]
-    other = RehearsalModel("other")
-    other.traits = replace(other.traits, layout="chat_turns", no_repeat_ngram=4)
-    monkeypatch.setattr(
-        "tertulia.models.loading.open_model", lambda name, **_: other if name == "other" else RehearsalModel()
-    )
-    document = cli("show", forked(cli, parent, "--at", "3", "--model", "other"), "--json").json
-    chosen = document["parameters"]
-    assert document["model"] == "other"
-    assert (chosen["layout"], chosen["judge"], chosen["no_repeat_ngram"]) == ("chat_turns", "rating", 4)
-    assert chosen["ending"] == "off"
-    rated = cli("show", forked(cli, parent, "--at", "3", "--set", "judge=rating"), "--json").json["parameters"]
-    assert rated["inconsistency_threshold"] == 6.67
-
-
 def test_forks_that_can_not_be(cli: Cli, meeting: str, dialogue: str) -> None:
 
     def refused(run: str, *arguments: str) -> Any:
@@ -228,47 +185,6 @@ def test_forks_that_can_not_be(cli: Cli, meeting: str, dialogue: str) -> None:
     refused(meeting, "--at", "6", "--say", "Hm.").complains(3, "turn 6")
     refused(dialogue, "--at", "2", "--mechanisms", "time_analysis").complains(2, "dialogue")
     refused(dialogue, "--at", "2", "--remember", "Leila Haddad=").complains(2, "remember")
-
-
-def test_a_silence_has_no_words_to_rewrite(cli: Cli) -> None:
-    run = cli(*MEETING, "--set", "willingness_threshold=0.9").json["run"]
-    (silent, *_) = [turn["turn"] for turn in turns(cli, run) if turn["speaker"] is None]
-    cli("fork", run, "--at", str(silent), "--say", "Well.").complains(2, f"turn {silent}", "silence")
-    assert cli("fork", run, "--at", str(silent), "--json").json["turns"] == 5
-
-
-def test_an_interrupted_fork_goes_on(cli: Cli, meeting: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for arguments in (
-        ("--at", "4", "--set", "seed=5"),
-        ("--at", "3", "--say", "Stop."),
-        ("--at", "1", "--rounds", "2"),
-    ):
-        whole = forked(cli, meeting, *arguments)
-        with monkeypatch.context() as patched:
-            calls = iter(range(10**6))
-            generate = RehearsalModel.generate
-
-            async def failing(self: RehearsalModel, request: Any, calls: Any = calls, generate: Any = generate) -> Any:
-                if next(calls) == 8:
-                    raise ModelError("the model went away")
-                return await generate(self, request)
-
-            patched.setattr(RehearsalModel, "generate", failing)
-            assert cli("fork", meeting, *arguments).code == 1
-        assert cli("resume", "@last", "--json").json["turns"] == (2 if "--rounds" in arguments else 5)
-        assert cli("diff", whole, "@last", "--exit-code").code == 0
-
-
-def test_runs_shows_the_tree(cli: Cli, meeting: str, dialogue: str) -> None:
-    child = forked(cli, meeting, "--at", "5")
-    grandchild = forked(cli, child, "--at", "5")
-    printed = [line.rstrip() for line in cli("runs").out.splitlines()[1:]]
-    assert printed[0].startswith(dialogue)
-    assert printed[1].startswith(meeting)
-    assert printed[2].startswith(f"└ {child}")
-    assert printed[3].startswith(f"  └ {grandchild}")
-    assert f"{child} turn 5" in printed[3]
-    assert [row["run"] for row in cli("runs", "--json").json["runs"]] == [grandchild, child, dialogue, meeting]
 
 
 def test_a_turn_that_was_being_stored_is_to_be_resumed_first(cli: Cli, tmp_path: Path) -> None:

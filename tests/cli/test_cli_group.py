@@ -11,7 +11,6 @@ from support.stored import a_case, a_run, write_turns
 from tertulia.cli.terminal.lines import print_turn
 from tertulia.cli.terminal.output import data
 from tertulia.cli.views import live
-from tertulia.state.cognition import Bid, Floor
 from tertulia.storage.store import SqlStore
 
 RUN, DIALOGUE, ODD = "m33t", "d1a1", "0dd5"
@@ -39,28 +38,6 @@ def by_agent(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
 # --- show, as JSON --------------------------------------------------------------------------------------------------
 
 
-def test_runs_tell_the_order_of_a_meeting(cli: Cli) -> None:
-    rows = {row["run"]: row for row in cli("runs", "--json").json["runs"]}
-    assert (rows[RUN]["scenario"], rows[RUN]["order"], rows[RUN]["turns"]) == ("summer_day", "self_driven", ROUNDS)
-    assert rows[DIALOGUE]["order"] is None
-    heading, *listed = (line.split("\t") for line in cli("runs").out.splitlines())
-    orders = {row[0]: row[heading.index("order")] for row in listed}
-    assert orders == {RUN: "self driven", DIALOGUE: "–"}
-
-
-def test_show_a_meeting(cli: Cli) -> None:
-    document = cli("show", RUN, "--json").json
-    assert [turn["speaker"] for turn in document["turns"]] == [ADA, BEN, None, CLEO, DEV, None, ADA]
-    assert document["order"] == "self_driven"
-    assert document["meeting"]["title"] == "The summer day"
-    assert document["meeting"]["opening"] == {"speaker": ADA, "text": "Good that you are here."}
-    assert [participant["name"] for participant in document["meeting"]["participants"]] == list(NAMES)
-    assert document["meeting"]["participants"][1]["leaves_for"] == "a call at half past"
-    dialogue = cli("show", DIALOGUE, "--json").json
-    assert dialogue["order"] is None
-    assert "meeting" not in dialogue
-
-
 def test_cognition_of_a_turn_is_the_contract(cli: Cli) -> None:
     document = turn_of(cli, 4)
     agents = by_agent(document)
@@ -81,16 +58,6 @@ def test_cognition_of_a_turn_is_the_contract(cli: Cli) -> None:
     assert [candidate["text"] for candidate in document["candidates"] if candidate["chosen"]] == [document["text"]]
 
 
-def test_what_was_noticed_found_and_kept(cli: Cli) -> None:
-    silent, last = by_agent(turn_of(cli, 3)), by_agent(turn_of(cli, 7))
-    assert silent[ADA]["perception"]["noticed"] is False
-    assert silent[CLEO]["perception"]["named"] is True
-    assert silent[CLEO]["findings"]["mention_response"]["lines"] == ["mention_response says something."]
-    assert last[ADA]["findings"]["memory_retrieval"]["problem"] == "memory_retrieval took longer than 20 s"
-    assert (last[ADA]["similarity"], last[ADA]["persistence"]) == (0.8, 0.7)
-    assert list(last) == [ADA, CLEO, DEV]  # Ben has left
-
-
 def test_a_silence_has_no_prompt_but_cognition(cli: Cli) -> None:
     for number, agents in ((3, 3), (6, 4)):
         document = turn_of(cli, number)
@@ -99,22 +66,6 @@ def test_a_silence_has_no_prompt_but_cognition(cli: Cli) -> None:
         assert len(document["cognition"]) == agents
         assert document["floor"]["waited_s"] is None
     cli("show", RUN, "--turn", 3, "--lambda", 0.5).complains(3, "turn 3", "silence")
-
-
-def test_one_agent_with_every_prompt_and_reply(cli: Cli) -> None:
-    document = turn_of(cli, 4, "--agent", "cleo")
-    assert list(by_agent(document)) == [CLEO]
-    (call,) = document["calls"]
-    assert (call["node"], call["attempt"], call["model"]) == ("assess", 0, "m")
-    assert call["prompt"][0] == {"id": "self.0", "block": "self", "kind": "text", "text": "You are Cleo."}
-    assert call["replies"] == [
-        {"text": '{"thought": "Cleo thinks number 4."}', "fields": {"thought": "Cleo thinks number 4."}}
-    ]
-    shown = cli("show", RUN, "--turn", 4, "--agent", "Cleo").out
-    assert "You are Cleo." in shown
-    assert '→ {"thought": "Cleo thinks number 4."}' in shown
-    assert "Ada thinks number 4." not in shown
-    assert "calls" not in turn_of(cli, 4)
 
 
 def test_how_a_meeting_began(cli: Cli) -> None:
@@ -178,33 +129,6 @@ def test_a_round_is_shown_with_its_race(cli: Cli) -> None:
     assert any(line.startswith("→ said") for line in lines)
 
 
-@pytest.mark.parametrize(
-    ("number", "said"),
-    [
-        (3, "willingness was looked at 7 times, every 1.5 s; nobody was willing; … ten seconds of silence"),
-        (6, "the first word would have come after 11.30 s; … ten seconds of silence"),
-    ],
-)
-def test_why_nobody_spoke(cli: Cli, number: int, said: str) -> None:
-    assert said in cli("show", RUN, "--turn", number).out
-
-
-def test_who_was_willing_and_not_asked(cli: Cli, store: SqlStore) -> None:
-    """In an order that appoints the speaker, the others draw no latency."""
-    bid = store.step(RUN, 2, ADA, "bid", Bid)
-    assert bid is not None
-    store.save_step(RUN, 2, ADA, "bid", bid.model_copy(update={"latency_s": None}))
-    store.save_step(RUN, 2, "", "floor", Floor(order="designated", waited_s=3.1, reason="named by Ada"))
-    out = cli("show", RUN, "--turn", 2).out
-    assert "willing, not asked" in out
-    assert "designated; named by Ada; first word after 3.10 s" in out
-
-
-def test_what_went_wrong_in_an_agent_is_shown(cli: Cli) -> None:
-    assert "went without: memory_retrieval took longer than 20 s" in cli("show", RUN, "--turn", 7).out
-    assert "noticed\tnot turn 2: relevance 0.08, below 0.12\n" in cli("show", RUN, "--turn", 3).out
-
-
 def test_timeline(cli: Cli) -> None:
     document = cli("timeline", RUN, "--json").json
     assert [turn["turn"] for turn in document["turns"]] == list(range(ROUNDS + 1))
@@ -231,15 +155,6 @@ def test_timeline(cli: Cli) -> None:
     assert lines[-2:] == ["joined meanwhile: Dev (15:00)", "left meanwhile: Ben (15:00, a call at half past)"]
 
 
-def test_timeline_of_one_agents_thoughts(cli: Cli) -> None:
-    document = cli("timeline", RUN, "--agent", "ben", "--json").json
-    thoughts = {turn["turn"]: [t["agent"] for t in turn["thoughts"]] for turn in document["turns"]}
-    assert thoughts == {0: []} | {turn: [BEN] if turn <= 6 else [] for turn in range(1, ROUNDS + 1)}
-    dialogue = cli("timeline", DIALOGUE, "--json").json
-    assert [turn["thoughts"] for turn in dialogue["turns"]] == [[], [], []]
-    assert "joined" not in cli("timeline", DIALOGUE).out
-
-
 # --- stats ----------------------------------------------------------------------------------------------------------
 
 
@@ -264,23 +179,6 @@ def test_stats(cli: Cli) -> None:
     assert ada["speaking_time_s"] == ada["words"] / 150 * 60
 
 
-def test_stats_of_a_dialogue(cli: Cli) -> None:
-    document = cli("stats", DIALOGUE, "--json").json
-    ana, bo = document["agents"]
-    assert (ana["spoken"], ana["share_of_utterances"], bo["spoken"], bo["share_of_utterances"]) == (3, 1.0, 0, 0.0)
-    for needs_cognition in ("latency", "traits", "wanting_to_speak", "silent", "decisions", "mechanisms"):
-        assert ana[needs_cognition] is None
-    assert document["order"] is None
-    assert "wanting" not in cli("stats", DIALOGUE).out
-
-
-def test_stats_for_people(cli: Cli) -> None:
-    lines = cli("stats", RUN).out.splitlines()
-    row = next(line.split("\t") for line in lines if line.startswith("Ben\t") and "6-0" in line)
-    assert row == ["Ben", "1", "2", "4", "0-6", "6-0", "0-6", "0", "0"]
-    assert lines[-1].startswith("the run: 7 turns in 0.84 simulated minutes; silences: 2, 20 s together; evenness: 0.9")
-
-
 def test_stats_beside_the_papers_figures(cli: Cli) -> None:
     with SqlStore.open(Path("tertulia.db")) as opened:
         write_meeting(opened, ODD, names=("Alice", "Bob", "Cindy", "Zoe"))
@@ -292,43 +190,6 @@ def test_stats_beside_the_papers_figures(cli: Cli) -> None:
     at = next(i for i, words in enumerate(lines) if words[:1] == ["Bob"] and "6-0" in words)
     assert lines[at + 1] == ["paper", "18", "28", "91", "12-107", "119-0", "–", "9", "5"]
     assert sum(words[:1] == ["paper"] for words in lines) == 6  # three of the paper's people, in two tables
-
-
-# --- a live run -----------------------------------------------------------------------------------------------------
-
-
-def test_a_live_run_is_told(store: SqlStore, capsys: pytest.CaptureFixture[str]) -> None:
-    run, start = store.run(RUN), store.start(RUN)
-    live.print_heading(start, run)
-    for turn in store.turns(RUN):
-        print_turn(data(), turn, start, 10.0)
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[:3] == [
-        "The summer day, Thursday 12 June 2025, 14:59 to 15:29, the small meeting room",
-        "Ada, Ben (until 15:00), Cleo, Dev (from 15:00)",
-        "self driven, λ = 0.5, m, seed 7",
-    ]
-    assert lines[4] == "  0  14:59:40   0:00  Ada: Good that you are here."
-    assert lines[7] == "  3  14:59:53   0:13  … ten seconds of silence"
-    print_turn(data(), store.turns(RUN)[2], start)
-    assert capsys.readouterr().out == "  3  14:59:53   0:13  … silence\n"
-
-
-def test_thoughts_are_told_under_a_turn(store: SqlStore, capsys: pytest.CaptureFixture[str]) -> None:
-    live.print_round_thoughts(store, store.run(RUN), 2)
-    out = capsys.readouterr().out
-    ben, ada, cleo = (line.strip() for line in out.splitlines()[:3])
-    assert ben.startswith("→ Ben")
-    assert ben.endswith("█▏\t3.10 s\tW 0.65\tBen thinks number 2.  [time analysis]")
-    assert ada.endswith("\t5.25 s\tW 0.65\tAda thinks number 2.")
-    assert cleo.endswith("\t–\tW 0.25\tCleo thinks number 2.")
-    live.print_round_thoughts(store, store.run(DIALOGUE), 1)
-    assert capsys.readouterr().out == ""
-
-
-def test_a_round_that_was_interrupted_is_told(store: SqlStore, capsys: pytest.CaptureFixture[str]) -> None:
-    live.print_round_thoughts(store, store.run(RUN), ROUNDS + 1)
-    assert "the floor was not given: the round was interrupted" in capsys.readouterr().out
 
 
 # --- what a terminal must not obey ----------------------------------------------------------------------------------

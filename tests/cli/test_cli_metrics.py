@@ -6,13 +6,10 @@ from pathlib import Path
 
 import pytest
 from support.commands import Cli
-from support.ga_builder import RunBuilder, event
 from support.stored import a_case, a_run, write_turns
 
-from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.state.records import Turn, TurnRecord
 from tertulia.storage.store import SqlStore
-from tertulia.views.measuring.pruned_turns import inconsistency_of_runs, removal_of_runs
 
 QUICK = ("--embedder", "rehearsal")
 RUNS = ("r1", "r2")
@@ -47,22 +44,6 @@ def test_a_file_of_every_format_is_measured_as_the_runs(cli: Cli, store: SqlStor
     assert cli("export", *RUNS, "--format", format).out == Path("runs.jsonl").read_text(encoding="utf-8")
 
 
-def test_dialogues_of_sdialog_are_files_of_their_own(cli: Cli, store: SqlStore) -> None:
-    cli("export", *RUNS, "--format", "sdialog", "--out", "one.json").complains(2, "has one dialogue", "--out FOLDER")
-    Path("folder").mkdir()
-    result = cli("export", *RUNS, "--format", "sdialog", "--out", "folder", "--json")
-    assert result.json["files"] == ["folder/r1.json", "folder/r2.json"]
-    written = json.loads(Path("folder/r1.json").read_text(encoding="utf-8"))
-    assert written["turns"] == [{"speaker": "Ana", "text": f"Line {turn}."} for turn in (1, 2)]
-    assert written["personas"] == {"Ana": {"name": "Ana", "age": 30}}
-    assert (written["id"], written["seed"], written["scenario"], written["complete"]) == ("r1", 0, "cafe", False)
-    stored = cli("metrics", *RUNS, *QUICK, "--json").json
-    assert cli("metrics", "folder", *QUICK, "--json").json["variety"] == stored["variety"]
-    assert json.loads(cli("export", "r1", "--format", "sdialog").out) == written
-    Path("empty").mkdir()
-    cli("metrics", "empty", *QUICK).complains(2, "empty is a directory", ".jsonl")
-
-
 def test_exports_that_make_no_sense(cli: Cli, store: SqlStore) -> None:
     cli("export", "mute", "--format", "messages").complains(2, "nobody speaks in run mute")
     cli("export", "r1", "--format", "yaml").complains(2, "--format yaml", "sdialog")
@@ -72,20 +53,6 @@ def test_exports_that_make_no_sense(cli: Cli, store: SqlStore) -> None:
     cli(*both).complains(2, "x is given for two formats")
     assert cli("export", "r1", "--format", "messages", "--out", "x").code == 0
     cli("export", "r1", "--format", "messages", "--out", "x").complains(2, "--force")
-
-
-def test_removal_and_inconsistency_of_stored_runs(cli: Cli, store: SqlStore) -> None:
-    found = cli("metrics", *RUNS, *QUICK, "--json").json
-    records = [store.run(run) for run in RUNS]
-    assert found["removal"] == {"cafe": removal_of_runs(store, records).model_dump()}
-    assert found["inconsistency"] == {"cafe": inconsistency_of_runs(store, records).model_dump()}
-    assert found["removal"]["cafe"]["prompts"] == found["inconsistency"]["cafe"]["judged"] == 5
-    assert found["removal"]["cafe"]["items"] == pytest.approx(2 / 45)
-    assert found["inconsistency"]["cafe"]["before"] == 3.5
-    scores = [store.turn_record("r1", turn).scores or {} for turn in (1, 2)]
-    memories = [{unit: score for unit, score in of.items() if unit.startswith("memory")} for of in scores]
-    shares = [(of["memory.m1"] + of["memory.m3"]) / sum(of.values()) for of in memories]
-    assert removal_of_runs(store, records[:1]).attention == pytest.approx(sum(shares) / 2)
 
 
 def test_what_is_measured_beside_on_request(cli: Cli, store: SqlStore) -> None:
@@ -105,23 +72,6 @@ def test_what_is_measured_beside_on_request(cli: Cli, store: SqlStore) -> None:
     cli("metrics", *RUNS, *QUICK, *further[1:3]).complains(2, "--against has no case of these", "'pub'", "'cafe'")
 
 
-def test_the_logged_dialogues_of_a_run_are_a_baseline(cli: Cli, tmp_path: Path) -> None:
-    lines = [["Ana Ash", "Good morning, Bo."], ["Bo Birch", "Good morning, Ana."]]
-    builder = RunBuilder(tmp_path / "log")
-    for name in ("Ana Ash", "Bo Birch"):
-        builder.person(name, event("08:00:00", name, "making coffee"))
-    builder.talk("09:00:00", "Ana Ash", "Bo Birch", lines).talk("10:00:00", "Bo Birch", "Ana Ash", lines[::-1])
-    builder.write()
-    found = cli("metrics", "ga:log", *QUICK, "--json").json
-    assert list(found["cases"]) == ["ga:log:0, logged", "ga:log:1, logged"]
-    assert found["cases"]["ga:log:0, logged"]["dist1"] == 4 / 6
-    assert found["cases"]["ga:log:0, logged"]["sim"] is None
-    assert list(cli("metrics", "ga:log:1", *QUICK, "--json").json["cases"]) == ["ga:log:1, logged"]
-    assert len(cli("metrics", "tidewell", *QUICK, "--json").json["cases"]) == 8
-    cli("metrics", "ga:log:7", *QUICK).complains(3, "no case 7")
-    cli("metrics", "ga:nowhere", *QUICK).complains(3, "nowhere")
-
-
 # --- sense ----------------------------------------------------------------------------------------------------------
 
 LINES = (
@@ -130,7 +80,6 @@ LINES = (
     ("Ana", "Where did you put the key?"),
     ("Bo", "In the boat."),
 )
-FAULTS = {"repeats": 0.25, "misnames": 0.25, "without_sense": 0.5}
 
 
 @pytest.fixture
@@ -143,15 +92,6 @@ def told(store: SqlStore) -> SqlStore:
     return store
 
 
-def test_each_line_of_a_run_or_a_file_is_read_where_it_was_said(cli: Cli, told: SqlStore) -> None:
-    sense = cli("metrics", "told", *QUICK, "--json").json["sense"]
-    assert {name: sense["cases"]["cafe"][name] for name in FAULTS} == FAULTS
-    cli("export", "told", "--jsonl", "all.jsonl")
-    cli("export", "told", "--format", "dialogues", "--out", "lines.jsonl")
-    for file in ("all.jsonl", "lines.jsonl"):
-        assert cli("metrics", file, *QUICK, "--json").json["sense"] == sense
-
-
 @pytest.mark.parametrize("spoiled", ['"no list"', '["repeats", "malice"]', "null"])
 def test_an_export_is_believed_no_fault_that_there_is_not(cli: Cli, told: SqlStore, spoiled: str) -> None:
     cli("export", "told", "--jsonl", "all.jsonl")
@@ -162,17 +102,3 @@ def test_an_export_is_believed_no_fault_that_there_is_not(cli: Cli, told: SqlSto
     Path("all.jsonl").write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
     found = cli("metrics", "all.jsonl", *QUICK, "--json").json["sense"]["cases"]["cafe"]
     assert (found["repeats"], found["lines"]) == (1.0 if "malice" in spoiled else 0.25, 4)
-
-
-class Cutting(RehearsalEmbedder):
-    """Reads ten characters of a text."""
-
-    def embed(self, texts: list[str]) -> list[list[float]]:  # type: ignore[override]
-        return super().embed([text[:10] for text in texts])
-
-
-def test_truncation_is_told(cli: Cli, store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "longer than" not in cli("metrics", *RUNS, *QUICK).out
-    monkeypatch.setattr("tertulia.cli.commands.metrics.open_embedding_model", lambda _: Cutting())
-    shown = " ".join(cli("metrics", *RUNS, *QUICK).out.split())
-    assert "2 of 2 dialogues are longer than rehearsal reads: sim is of their beginnings" in shown

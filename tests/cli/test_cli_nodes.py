@@ -1,25 +1,15 @@
 """`nodes list`, `nodes check` and `graph`, and runs with nodes and mechanisms of one's own."""
 
-from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.commands import Cli
 
-from tertulia.nodes.machinery import extensions
 from tertulia.nodes.machinery.extensions import load_extensions
 from tertulia.nodes.machinery.places import PLACES
 from tertulia.runs.driving import node_checks
 from tertulia.runs.driving.node_checks import check_all
-
-MINIMAL = """\
-kind: group_chat
-name: the crane
-description: Three people talk about the broken crane.
-time: 2026-05-06 15:00:00
-participants: [{name: Ana}, {name: Bo}, {name: Cy}]
-"""
 
 HEAD = '''"""Nodes of a test."""
 
@@ -103,15 +93,6 @@ def test_the_list_has_every_place_and_where_nodes_are_from(cli: Cli, write: Any)
         assert words in table.out
 
 
-def test_what_is_installed_and_broken_is_left_out(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = EntryPoints([EntryPoint("gone", "harbour_that_is_gone.nodes", extensions.ENTRY_POINTS)])
-    monkeypatch.setattr(extensions, "entry_points", lambda **wanted: found.select(**wanted))
-    result = cli("nodes", "list", "--json")
-    assert result.json["places"]
-    assert "left out: the entry point 'gone' names a module that is not there" in result.err
-    cli("run", "tidewell", "--rehearse", "--extension", "gone").complains(3, "install its package again")
-
-
 # --- check ----------------------------------------------------------------------------------------------------------
 
 
@@ -172,22 +153,7 @@ def test_what_has_to_be_mended_is_told(
     assert given != "view" or len(failed) == 1
 
 
-@pytest.mark.usefixtures("two_rounds")
-def test_a_condition_that_gives_no_reason_in_words_is_told(cli: Cli, write: Any) -> None:
-    body = "async def run(view):\n    return Finding()\n\nMECHANISMS = (mechanism(run, condition=lambda view: True),)"
-    result = cli("nodes", "check", write(body))
-    assert result.code == 1
-    assert "returned True, not a text or None" in result.out
-
-
 NEVER_ENDS = "async def run(state, runtime):\n    while True:\n        pass\n\nNODES = (scorer(run),)"
-
-
-@pytest.mark.usefixtures("two_rounds")
-def test_wherever_a_check_is_stopped_it_ends(write: Any, tmp_path: Path) -> None:
-    registry = load_extensions([str(tmp_path / write(NEVER_ENDS))])
-    for patience_s in (0.01, 0.05, 0.2):
-        assert any(check.problem is not None for check in check_all(registry, patience_s))
 
 
 @pytest.mark.usefixtures("two_rounds")
@@ -232,51 +198,12 @@ def test_a_graph_shows_what_stands_in_it(cli: Cli, write: Any) -> None:
     assert "designated(designated)" in cli("graph", "group_chat", "--set", "order=designated").out
 
 
-def test_a_graph_shows_what_was_added(cli: Cli, write: Any) -> None:
-    body = """
-async def run(state, runtime):
-    return {}
-
-NODES = (Node("musing", "after_perceive", "muses", run),)
-"""
-    drawing = cli("graph", "cognition", "--extension", write(body), "--set", "nodes.after_perceive=musing").out
-    assert "after_perceive(after_perceive<br/>musing)" in drawing
-    assert "perceive --> after_perceive;" in drawing
-    assert "after_perceive --> choose_mechanisms;" in drawing
-
-
 def test_graphs_that_are_not_there_are_told(cli: Cli) -> None:
     cli("graph", "utterence").complains(2, "did you mean 'utterance'")
     cli("graph", "utterance", "--scenario", "tidewell", "--set", "nodes.race=race").complains(2, "a dialogue of two")
 
 
 # --- runs -----------------------------------------------------------------------------------------------------------
-
-SCENARIO = f"""{MINIMAL}
-extensions: [own/mine.py]
-nodes: {{score: mine}}
-mechanisms: [gossip, goal_summary]
-order: random
-settings: {{mine: {{window: 7}}}}
-"""
-
-
-def test_a_scenario_brings_its_own_nodes(cli: Cli, write: Any, tmp_path: Path) -> None:
-    (tmp_path / "far" / "own").mkdir(parents=True)
-    (tmp_path / "far" / "own" / "mine.py").write_text(HEAD + GOOD, encoding="utf-8")
-    (tmp_path / "far" / "meeting.yaml").write_text(SCENARIO, encoding="utf-8")
-    assert cli("trust", "far/own/mine.py").code == 0
-    ended = cli("run", "far/meeting.yaml", "--rehearse", "--rounds", "2", "--lambda", "0.4", "--json").json
-    shown = cli("show", ended["run"], "--json").json
-    assert shown["parameters"]["nodes"] == {"score": "mine"}
-    assert shown["parameters"]["node_settings"] == {"mine": {"window": 7}}
-    spoken = [turn["turn"] for turn in shown["turns"] if turn["speaker"]]
-    turn = cli("show", ended["run"], "--turn", str(spoken[0]), "--json").json
-    assert turn["scored_by"] == "mine"
-    assert {unit["score"] for unit in turn["units"]} <= set(range(7))
-    assert all(agent["mechanisms"]["gossip"]["active"] for agent in turn["cognition"])
-    assert "score(score<br/>mine)" in cli("graph", "utterance", "--scenario", "far/meeting.yaml").out
-    assert cli("scenarios", "far/meeting.yaml", "--json").json["cases"]
 
 
 def test_a_run_goes_on_with_the_extension_that_it_began_with_or_a_changed_one_that_is_accepted(
@@ -294,39 +221,3 @@ def test_a_run_goes_on_with_the_extension_that_it_began_with_or_a_changed_one_th
     assert cli("fork", "@last", "--at", "2", "--json").json["turns"] == 4  # it was accepted
     (tmp_path / "mine.py").unlink()
     assert len(cli("show", "@last", "--json").json["turns"]) == 4
-
-
-def test_a_fork_has_what_its_parent_has_and_more(cli: Cli, write: Any) -> None:
-    parent = cli("run", "tidewell", "--rehearse", "--rounds", "3", "--set", "ending=off", "--json").json["run"]
-    child = cli("fork", parent, "--at", "2", "--extension", write(GOOD), "--set", "nodes.score=mine", "--json").json
-    assert scored_by(cli, child["run"]) == ["rehearsal", "mine", "mine"]
-    again = cli("fork", child["run"], "--at", "3", "--set", "nodes.score=length", "--json").json
-    assert scored_by(cli, again["run"]) == ["rehearsal", "mine", "length in tokens of rehearsal"]
-    cli("fork", parent, "--at", "2", "--set", "nodes.score=mine").complains(2, "no node 'mine'", "--extension")
-
-
-def scored_by(cli: Cli, run: str) -> list[str]:
-    return [cli("show", run, "--turn", str(turn), "--json").json["scored_by"] for turn in (1, 2, 3)]
-
-
-@pytest.mark.parametrize(
-    ("written", "words"),
-    [
-        ("mechanisms: [gossip]", "unknown mechanism 'gossip'"),
-        ("extensions: [nowhere.py]", "nowhere.py"),
-        ("extensions: [~nobody_at_all/nowhere.py]", "nowhere.py"),
-        ('extensions: ["odd\\0.py"]', "can't be read: embedded null byte"),
-        ("extensions: [3]", "extensions[0]"),
-        ("extensions: mine.py", "extensions: takes a list"),
-        ("settings: {length: 3}", "settings.length: takes fields"),
-        ("settings: {length: {window: [3]}}", "settings.length.window: takes one value"),
-        ("nodes: {score: lenght}", "did you mean 'length'"),
-        ("nodes: [length]", "nodes"),
-        ("settings: {length: {window: 3}}", "length takes none"),
-        ("parameters: {nodes: length}", "stands beside parameters"),
-    ],
-)
-def test_mistakes_of_a_scenario_are_told(cli: Cli, tmp_path: Path, written: str, words: str) -> None:
-    (tmp_path / "meeting.yaml").write_text(f"{MINIMAL}\n{written}\n", encoding="utf-8")
-    code = 3 if "nowhere" in written else 2
-    cli("run", "meeting.yaml", "--rehearse").complains(code, words)

@@ -1,17 +1,12 @@
 """A seat for a person on the command line: from a pipe, at a terminal, left and taken again."""
 
 import asyncio
-import json
 import os
 import re
-import select
-import signal
 import sys
 import termios
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.commands import Cli, Result
@@ -22,13 +17,11 @@ from tertulia.cli.terminal.keyboard import Keyboard
 from tertulia.runs.planning.seats import check_is_there
 from tertulia.state.errors import UsageError
 from tertulia.state.records import Turn
-from tertulia.state.seat import LONGEST, Answer
 from tertulia.storage.store import SqlStore
 
 Types = Callable[..., Result]
 QUARTER_PAST = NOW.replace(minute=15)
 DIALOGUE = ("run", "tidewell", "--rehearse", "--seat", "Emeka", "--rounds", "4", "--set", "ending=off")
-MEETING = ("run", "team_building", "--rehearse", "--seat", "bob", "--rounds", "4")
 
 
 @pytest.fixture
@@ -76,25 +69,10 @@ def test_lines_of_a_pipe_are_what_is_said_and_where_they_end_the_run_is_interrup
     assert turns() == first
 
 
-def test_who_types_leave_leaves(types: Types) -> None:
-    result = types(*MEETING, text="Hello, all of you.\n/leave\nnot said\n")
-    assert result.code == 130
-    assert "to go on: tertulia resume" in result.err
-    assert types("resume", "@last", text="/pass\n" * 4).code == 0
-    assert "not said" not in own("Bob")
-
-
 def test_an_empty_line_is_asked_again_in_a_dialogue(types: Types) -> None:
     result = types(*DIALOGUE, text="\n  \nWell then.\nYes.\n")
     assert own("Emeka Obiora") == ["Well then.", "Yes."]
     assert result.err.count("nobody else can speak now") == 2
-
-
-def test_words_that_got_no_floor_are_said_again_with_enter(types: Types) -> None:
-    words = "We could go to the lake."
-    result = types(*MEETING, "--seed", "3", text=f"{words}\n\n\n\n")
-    assert f"you did not get the floor for: {words}" in result.err
-    assert own("Bob") == [words]
 
 
 def test_a_word_behind_a_slash_is_no_speech(types: Types) -> None:
@@ -104,28 +82,9 @@ def test_a_word_behind_a_slash_is_no_speech(types: Types) -> None:
     assert "there is no /pass here" in result.err
 
 
-def test_a_megabyte_is_cut_with_a_word_about_it(types: Types) -> None:
-    result = types(*DIALOGUE, text="so much " * 131_072 + "\nI have to go.\n")
-    assert [len(text) <= LONGEST for text in own("Emeka Obiora")] == [True, True]
-    assert own("Emeka Obiora")[1] == "I have to go."
-    assert result.err.count(f"first {LONGEST} characters") == 1
-
-
-def test_what_is_no_text_does_no_harm(types: Types) -> None:
-    assert types(*DIALOGUE, text=b"caf\xff\x00\x1b[2J\xc3\xa9\r\nYes.\r\n").code == 0
-    assert own("Emeka Obiora") == ["caf\N{REPLACEMENT CHARACTER}é", "Yes."]
-
-
 def test_without_standard_input_the_run_waits_to_be_resumed(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     assert cli(*DIALOGUE).code == 130
-
-
-def test_json_is_one_line_and_what_was_said_is_told_with_the_question(types: Types) -> None:
-    result = types(*DIALOGUE, "--json", text="Good morning.\nI have to go.\n")
-    assert json.loads(result.out) == {"run": result.err.split()[1], "status": "finished", "turns": 4}
-    (second,) = [turn.text for turn in turns() if turn.turn == 2]
-    assert second in result.err
 
 
 def test_a_name_that_nobody_has_is_told_with_those_there_are(types: Types) -> None:
@@ -133,85 +92,13 @@ def test_a_name_that_nobody_has_is_told_with_those_there_are(types: Types) -> No
     types("run", "tidewell", "--rehearse", "--set", "seat=Nobody").complains(3, "Nobody", "Emeka Obiora")
 
 
-def test_a_scenario_that_gives_the_seat_is_a_setting_like_others(types: Types, cli: Cli) -> None:
-    assert types(*DIALOGUE[:3], "--rounds", "1", "--set", "seat=Emeka Obiora", text="Hi.\n").code == 0
-    assert cli("show", "@last", "--json").json["parameters"]["seat"] == "Emeka Obiora"
-
-
-def test_a_dry_run_counts_the_calls_of_the_others(cli: Cli) -> None:
-    counted = cli("run", "tidewell", "--dry-run", "--rounds", "4", "--seat", "Emeka", "--json").json
-    assert {row["agent"] for row in counted["cost"]} == {"Leila Haddad"}
-    assert cli("run", "team_building", "--dry-run", "--rounds", "2", "--seat", "Bob").code == 0
-
-
 # --- looked at afterwards -------------------------------------------------------------------------------------------
-
-
-def test_a_typed_run_is_shown_replayed_compared_and_exported(types: Types, cli: Cli) -> None:
-    assert types(*MEETING, text="We could go to the lake.\n\n\n\n").code == 0
-    (turn,) = [turn.turn for turn in turns() if turn.speaker == "Bob"]
-    shown = cli("show", "@last", "--turn", "1", "--json").json
-    (bob,) = [agent for agent in shown["cognition"] if agent["agent"] == "Bob"]
-    assert (bob["typed"], bob["willing"]) == ("We could go to the lake.", True)
-    assert bob["willingness"] is bob["thought"] is None
-    assert {agent["typed"] for agent in shown["cognition"] if agent["agent"] != "Bob"} == {None}
-    made = cli("show", "@last", "--turn", str(turn), "--json").json
-    assert [(candidate["origin"], candidate["chosen"]) for candidate in made["candidates"]] == [("by_hand", True)]
-    assert made["units"] == []
-    assert "written by hand" in cli("show", "@last", "--turn", str(turn)).out
-    cli("show", "@last", "--turn", str(turn), "--lambda", "0.5").complains(3, "written by hand")
-    assert "typed: We could go to the lake." in cli("replay", "@last", "--thoughts").out
-    assert "typed" in cli("show", "@last", "--turn", "1", "--agent", "Bob").out
-    figures = {agent["agent"]: agent for agent in cli("stats", "@last", "--json").json["agents"]}
-    assert figures["Bob"]["spoken"] == 1
-    for command in (("timeline",), ("show", "--cost"), ("diff", "@last"), ("export", "--jsonl", "run.jsonl")):
-        assert cli(command[0], "@last", *command[1:]).code == 0
-    assert "We could go to the lake." in cli("export", "@last", "--markdown", "-", "--thoughts").out
-
-
-def test_a_fork_has_the_seat_and_may_give_it_back(types: Types, cli: Cli) -> None:
-    assert types(*DIALOGUE, text="Good morning.\nI have to go.\n").code == 0
-    parent = cli("runs", "--json").json["runs"][0]["run"]
-    assert types("fork", parent, "--at", "3", text="No, wait.\n").code == 0
-    assert own("Emeka Obiora") == ["Good morning.", "No, wait."]
-    assert types("fork", parent, "--at", "3", "--set", "seat=null").code == 0
-    first, second = own("Emeka Obiora")
-    assert first == "Good morning."
-    assert second not in ("", "I have to go.")
-    assert types("fork", parent, "--at", "4", "--seat", "Leila", text="As Leila.\n").code == 0
-    assert own("Leila Haddad")[-1] == "As Leila."
-    assert cli("diff", parent, "@last", "--exit-code").code == 4
-
-
-def test_two_people_at_one_terminal_are_asked_one_after_the_other(types: Types) -> None:
-    result = types("run", "team_building", "--rehearse", "--seat", "bob, Eva", "--rounds", "2", text="One.\nTwo.\n\n\n")
-    assert result.code == 0
-    assert "You are Bob" in result.err
-    assert "You are Eva" in result.err
-    with SqlStore.open("tertulia.db", create=False) as store:
-        record = store.run("@last")
-        typed = store.steps(record.run, "speak_by_hand", Answer)
-    assert record.parameters["seat"] == "Bob, Eva"
-    assert {words.words for (round, _), words in typed.items() if round == 1} == {"One.", "Two."}
-    assert {agent for _, agent in typed} == {"Bob", "Eva"}
 
 
 def test_another_seat_needs_a_fork(types: Types) -> None:
     assert types(*DIALOGUE, text="Good morning.\n").code == 130
     result = types("resume", "@last", "--seat", "Leila Haddad")
     result.complains(2, "has the seat of Emeka Obiora", "tertulia fork", "--at 3 --seat 'Leila Haddad'")
-
-
-def test_who_has_a_seat_is_told_who_they_are_and_an_empty_line_is_silence(types: Types, cli: Cli) -> None:
-    result = types(*MEETING, "--json", text="\n" * 4)
-    assert (result.code, own("Bob")) == (0, [])
-    *before, you, about, want = result.err.splitlines()[1:5]
-    assert before[0].startswith("Five colleagues")
-    assert you == "You are Bob, with Alice, Cindy, David, Eva."
-    assert about.startswith("About you: Bob looks after")
-    assert want.startswith("You want: settle on")
-    assert "Eva: He knows that she depends on him for a clear answer." in result.err
-    assert "a person as Bob" in cli("show", "@last").out
 
 
 def test_a_seat_is_not_taken_by_who_has_left() -> None:
@@ -224,80 +111,6 @@ def test_a_seat_is_not_taken_by_who_has_left() -> None:
 
 
 # --- at a terminal --------------------------------------------------------------------------------------------------
-
-
-class Terminal:
-    """A command at a terminal of its own."""
-
-    def __init__(self, *arguments: str) -> None:
-        self.pid, self._screen = os.forkpty()
-        if not self.pid:
-            os.execv(sys.executable, [sys.executable, "-c", "from tertulia.cli.main import main; main()", *arguments])
-        self.seen = ""
-
-    def wait_for(self, what: str, seconds: float = 30.0) -> None:
-        """Read until the screen shows this, behind what was waited for before."""
-        until = time.monotonic() + seconds
-        while what not in self.seen:
-            assert time.monotonic() < until, f"{what!r} did not come: {self.seen[-2000:]}"
-            if select.select([self._screen], [], [], 0.1)[0]:
-                self.seen += os.read(self._screen, 65_536).decode(errors="replace")
-        self.seen = self.seen.split(what, 1)[1]
-
-    def answer(self, question: str, keys: bytes) -> None:
-        """Wait for the question behind these words, and type."""
-        self.wait_for(question)
-        self.wait_for("> ")
-        self.type(keys)
-
-    def type(self, keys: bytes) -> None:
-        while keys:  # a terminal takes so many at once
-            while select.select([self._screen], [], [], 0)[0]:
-                self.seen += os.read(self._screen, 65_536).decode(errors="replace")
-            keys = keys[os.write(self._screen, keys[:512]) :]
-
-    def code(self) -> int:
-        """Return the exit code, once the command has ended."""
-        while True:
-            try:
-                if not os.read(self._screen, 65_536):
-                    break
-            except OSError:
-                break
-        code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        self.pid = 0
-        return code
-
-
-@pytest.fixture
-def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("TERTULIA_STORE", raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    opened: list[Terminal] = []
-
-    def start(*arguments: str) -> Terminal:
-        opened.append(Terminal(*arguments))
-        return opened[-1]
-
-    yield start
-    for driven in opened:
-        if driven.pid:
-            os.kill(driven.pid, signal.SIGKILL)
-            os.waitpid(driven.pid, 0)
-
-
-@pytest.mark.full
-def test_at_a_terminal_all_lines_of_a_paste_are_one_answer(terminal: Any) -> None:
-    at = terminal(*DIALOGUE)
-    at.answer("turn 1,", b"Good mornink\x7fg, \x1b[Dall\nof you,\nand so")
-    at.answer("Leila Haddad:", b"and more " * 2_000 + b"\n")
-    at.wait_for("that was long")
-    assert at.code() == 0
-    first, second = own("Emeka Obiora")
-    assert first == "Good morning, all of you, and so"
-    assert second.startswith("and more and more")
-    assert len(second) <= LONGEST
 
 
 async def test_a_terminal_is_left_as_it_was_though_a_paste_was_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -317,22 +130,3 @@ async def test_a_terminal_is_left_as_it_was_though_a_paste_was_under_way(monkeyp
         assert buffers_lines()
         assert (await asked)[0] == "one\ntwo"
         assert buffers_lines()
-
-
-@pytest.mark.full
-def test_who_leaves_a_terminal_or_is_killed_comes_back_to_the_same_question(terminal: Any) -> None:
-    at = terminal(*DIALOGUE)
-    for keys in (b"\x04", b"half a line\x03"):
-        at.answer("turn 1,", keys)
-        at.wait_for("to go on: tertulia resume")
-        assert at.code() == 130
-        at = terminal("resume", "@last")
-    at.answer("turn 1,", b"Good morning.\n")
-    at.wait_for("turn 3,")
-    at.wait_for("> ")
-    os.kill(at.pid, signal.SIGKILL)
-    at.code()
-    at = terminal("resume", "@last")
-    at.answer("turn 3,", b"Yes.\n")
-    assert at.code() == 0
-    assert own("Emeka Obiora") == ["Good morning.", "Yes."]

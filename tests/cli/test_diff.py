@@ -14,12 +14,8 @@ from support.stored import a_candidate, a_case, a_run, a_turn_record, write_turn
 
 from tertulia.state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
 from tertulia.state.meeting import Meeting
-from tertulia.state.parameters import Parameters
 from tertulia.state.records import Record, TurnRecord
-from tertulia.storage.sqlite.database import StoreFile
 from tertulia.storage.store import SqlStore
-from tertulia.views.reading import differences as differences_module
-from tertulia.views.reading.comparing import compare
 from tertulia.views.reading.differences import differences, word_differences
 
 A, B = "aaaa", "bbbb"
@@ -95,21 +91,6 @@ def test_neither_time_nor_an_unfinished_round_counts(cli: Cli, meetings: SqlStor
     for run, seconds in ((A, 1.0), (B, 2.0)):
         meetings.save_calls(run, [Call(round=2, agent=ADA, node="x", model="m", prompt=last.prompt, seconds=seconds)])
     assert compared(cli)["identical"] is True
-
-
-def test_a_run_and_itself(cli: Cli, meetings: SqlStore) -> None:
-    result = cli("diff", A, A, "--exit-code")
-    assert (result.code, result.out) == (0, f"A and B are the same run, {A}\n")
-
-
-def test_runs_without_turns(cli: Cli, store: SqlStore) -> None:
-    store.create_run(a_run(A), a_case())
-    store.create_run(a_run(B), a_case())
-    assert cli("diff", A, B).out == f"{A} and {B} are identical: neither has turns yet\n"
-    write_turns(store, B, 1, 1)
-    document = compared(cli)
-    assert document["first_divergence"] == {"turn": 1, "only_in": "b", "differs": []}
-    assert document["diversity"]["a"]["dist1"] is None
 
 
 # --- one record -----------------------------------------------------------------------------------------------------
@@ -239,14 +220,6 @@ def test_one_setting(
     assert "the conversations are identical" in shown
 
 
-def test_parameters_that_a_run_does_not_name_have_their_defaults(cli: Cli, store: SqlStore) -> None:
-    later = Parameters.model_validate({"removal_factor": 0.5}).model_dump(mode="json")
-    store.create_run(a_run(A), a_case())
-    store.create_run(a_run(B, parameters=later | {"temperature": 1.0}), a_case())
-    (difference,) = compared(cli)["settings"]
-    assert difference == {"path": ["parameters", "temperature"], "a": Parameters().temperature, "b": 1.0}
-
-
 def test_one_thing_about_a_person(cli: Cli, store: SqlStore) -> None:
     meeting = a_meeting()
     first, *others = meeting.participants
@@ -266,47 +239,6 @@ def test_one_thing_about_a_person(cli: Cli, store: SqlStore) -> None:
 
 
 # --- more than one --------------------------------------------------------------------------------------------------
-
-
-def test_another_factor(cli: Cli) -> None:
-    first, second = (rehearse(cli, "tidewell", "--rounds", "2", "--lambda", factor) for factor in ("0.3", "0.7"))
-    document = cli("diff", first, second, "--json").json
-    assert [row["path"] for row in document["settings"]] == [["parameters", "removal_factor"]]
-    assert document["first_divergence"]["turn"] == 1
-    assert document["first_divergence"]["differs"][0] == "removed"  # the prompt and its scores are still the same
-    units = [cli("show", run, "--turn", 1, "--json").json["units"] for run in (first, second)]
-    gone_a, gone_b = ({unit["id"] for unit in rows if unit["removed"]} for rows in units)
-    parting = document["turns"][0]
-    assert set(parting["removed_only_in_a"]) == gone_a - gone_b
-    assert set(parting["removed_only_in_b"]) == gone_b - gone_a
-    shown = cli("diff", first, second)
-    assert shown.code == 0
-    assert "they part at turn 1: units removed" in shown.out
-    assert "dist1" in shown.out
-
-
-def test_a_run_that_goes_on(cli: Cli, store: SqlStore) -> None:
-    for run, turns in ((A, 4), (B, 2)):
-        store.create_run(a_run(run), a_case())
-        write_turns(store, run, 1, turns)
-    document = compared(cli)
-    assert document["first_divergence"] == {"turn": 3, "only_in": "a", "differs": []}
-    assert [(row["turn"], row["b"]) for row in document["turns"]] == [(3, None), (4, None)]
-    shown = cli("diff", A, B).out
-    assert "they part at turn 3: only A goes on" in shown
-    assert "turns 1 to 2 are the same" in shown
-    assert "Ana: Line 3." in shown  # there is nothing to mark a word against
-
-
-def test_a_dialogue_and_a_meeting(cli: Cli, store: SqlStore) -> None:
-    store.create_run(a_run(A), a_case())
-    write_turns(store, A, 1, 3)
-    write_meeting(store, B)
-    document = compared(cli)
-    assert {"path": ["start", "names"], "a": ["Ana", "Bo"], "b": list(NAMES)} in document["settings"]
-    assert [row["turn"] for row in document["turns"]] == list(range(8))
-    for turn in (0, 1, 7):
-        assert cli("diff", A, B, "--turn", str(turn)).code == 0
 
 
 def test_in_a_terminal(cli: Cli, store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -378,47 +310,3 @@ def test_marked_words_are_all_words(a: str, b: str) -> None:
     assert common[0] == common[1]
     if a == b:
         assert all(is_common for passages in marked for _, is_common in passages)
-
-
-# --- how much is read -----------------------------------------------------------------------------------------------
-
-
-def test_turns_that_are_the_same_are_not_read(cli: Cli, store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    for run in (A, B):
-        store.create_run(a_run(run), a_case())
-        write_turns(store, run, 1, 40)
-    store.save_candidate(B, 30, a_candidate(7, "Not what the other one said."))
-    read: list[int] = []
-    document = differences_module.turn_documents
-
-    def noted(of: SqlStore, run: str, first: int = 0, last: int | None = None) -> Any:
-        found = document(of, run, first, last)
-        read.extend(found)
-        return found
-
-    monkeypatch.setattr(differences_module, "turn_documents", noted)
-    found = compared(cli)
-    assert found["first_divergence"] == {"turn": 30, "differs": ["candidates", "judgement"], "only_in": None}
-    assert [turn["turn"] for turn in found["turns"]] == [30]
-    assert set(read) == {0, 30}
-
-
-@pytest.mark.parametrize("turns", [4, 24])
-def test_a_comparison_takes_as_many_statements_however_many_turns_differ(
-    cli: Cli, store: SqlStore, monkeypatch: pytest.MonkeyPatch, turns: int
-) -> None:
-    for run, words in ((A, "Yes."), (B, "No.")):
-        store.create_run(a_run(run), a_case())
-        write_turns(store, run, 1, turns)
-        for turn in range(1, turns + 1):
-            store.save_candidate(run, turn, a_candidate(7, words))
-    statements = []
-    fetched = StoreFile._fetched
-
-    def noted(file: StoreFile, sql: str, values: Any) -> list[dict[str, Any]]:
-        statements.append(sql)
-        return fetched(file, sql, values)
-
-    monkeypatch.setattr(StoreFile, "_fetched", noted)
-    assert len(compare(store, A, B).comparison.differing) == turns
-    assert len(statements) < 80

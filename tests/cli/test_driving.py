@@ -8,15 +8,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 from support.commands import Cli
 from support.forked import Forked
-from support.protocol_server import serving
 
-from tertulia.cli.terminal.status_line import StatusLine
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.state.errors import ModelError
-from tertulia.state.language_model import Activity
 
 DIALOGUE = ("run", "tidewell", "--rehearse", "--rounds", "2")
 TOWN = (
@@ -54,9 +50,7 @@ def no_model_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
         (("run", "tidewell", "--set", "judge=likelihood", "--set", "judge_model=openai:x"), ("judge=rating",)),
         (("run", "tidewell", "--model", "openai:", "--lambda", "0"), ("openai:NAME",)),
         (("simulate", "tidewell", "--model", REMOTE), ("needs scores", "set surrogate=smollm2")),
-        (("simulate", "tidewell", "--lambda", "1.5"), ("--lambda 1.5: ",)),
         (("run", "tidewell", "--set", "order=random"), ("--set order=random: ", "dialogue")),
-        (("run", "tidewell", "--minutes", "0"), ("--minutes 0: ",)),
         (("simulate", "tidewell", "--set", "seed=x"), ("--set seed=x: ",)),
     ],
 )
@@ -65,36 +59,6 @@ def test_what_can_not_be_is_refused_before_there_is_a_store(
 ) -> None:
     cli(*arguments).complains(2, *words)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_fork_that_can_not_be_scored_leaves_no_run(cli: Cli) -> None:
-    parent = cli(*DIALOGUE, "--json").json["run"]
-    cli("fork", parent, "--at", "2", "--model", REMOTE).complains(2, "needs scores", "surrogate=smollm2")
-    cli("fork", parent, "--at", "2", "--seed", "x").complains(2, "--seed x: takes a whole number")
-    assert [row["run"] for row in cli("runs", "--json").json["runs"]] == [parent]
-
-
-# --- waiting --------------------------------------------------------------------------------------------------------
-
-
-def test_what_waits_says_for_what(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tertulia.models.served.chat_errors.FIRST_WAIT_S", 0.01)
-    with serving(failures=["429", "500"], retry_after="1") as served:
-        result = cli("run", "tidewell", "--model", served.model, "--lambda", "0", "--rounds", "1", "--json")
-        assert result.json["status"] == "finished"
-        _, refused, failed = result.err.splitlines()
-        assert refused.startswith(f"{served.model} refused the request (429); retry 1 of 6 in 1 s")
-        assert failed.startswith(f"{served.model} failed (500); retry 2 of 6 in ")
-
-
-def test_behind_a_prompt_that_does_not_fit_another_setting_is_the_way_on(cli: Cli) -> None:
-    with serving(failures=["too_long"]) as served:
-        result = cli("run", "tidewell", "--model", served.model, "--lambda", "0", "--rounds", "1")
-        result.complains(1, "context window")
-        run = result.err.splitlines()[0].removeprefix("run ")
-        assert f"to go on: tertulia fork {run} --at 1 --set KEY=VALUE" in result.err.splitlines()
-        went_on = cli("fork", run, "--at", "1", "--set", "memory_items_min=5", "--set", "memory_items_max=5", "--json")
-        assert went_on.json["status"] == "finished"
 
 
 # --- pipes ----------------------------------------------------------------------------------------------------------
@@ -158,12 +122,3 @@ def test_the_version_is_that_of_the_distribution(cli: Cli) -> None:
 
     result = cli("--version")
     assert (result.code, result.out) == (0, f"tertulia {importlib.metadata.version('tertulia')}\n")
-
-
-def test_the_bar_of_what_is_partly_done_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    console = Console(width=80, force_terminal=True, color_system=None)
-    with console.status("") as status:
-        StatusLine(status).report(Activity("preparing the embedded model: converting its weights once", 0.4))
-        console.print(status.renderable)
-    lines = capsys.readouterr().out.splitlines()
-    assert any("converting its weights once  █████" in line and "40%" in line for line in lines)

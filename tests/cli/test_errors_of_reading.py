@@ -9,7 +9,7 @@ import pytest
 from support.commands import Cli
 from support.stored import a_case, a_run, write_turns
 
-from tertulia.cli.terminal.commands import as_typed, with_options
+from tertulia.cli.terminal.commands import as_typed
 from tertulia.cli.terminal.remedies import example_of
 from tertulia.state.errors import SettingError
 from tertulia.storage.store import SqlStore
@@ -29,33 +29,6 @@ def run(cli: Cli) -> str:
 # --- usage errors ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ("show k3f9 --turn 1 --lambda 1.5", ["--lambda 1.5: takes 1 at most"]),
-        ("show k3f9 --lambda 0.5", ["--turn N"]),
-        ("show", ["RUN", "tertulia show @last"]),
-        ("show k3f9 --turn x", ["--turn x: takes a whole number"]),
-        ("graph utterance --set lambda=much", ["--set lambda=much: takes a number"]),
-        ("graph utterance --set temperature=9x", ["--set temperature=9x: takes a number"]),
-        ("nodes lst", ["lst"]),
-        ("score nothing.json", ["--response", "tertulia score"]),
-        ("metrics k3f9 --by nothing", ["--by nothing"]),
-        ("runs rm", ["RUN", "tertulia runs rm"]),
-    ],
-)
-def test_a_usage_error_names_options_as_typed_and_shows_the_example_where_something_is_missing(
-    cli: Cli, run: str, arguments: str, words: list[str]
-) -> None:
-    cli(*arguments.split()).complains(2, *words)
-
-
-def test_other_errors_show_no_example(cli: Cli, run: str) -> None:
-    for arguments in (("show", "zzzz"), ("show", run, "--turn", "9"), ("scenarios", "broken.yaml")):
-        Path("broken.yaml").write_text("name: 3", encoding="utf-8")
-        assert "for example" not in cli(*arguments).err
-
-
 def test_only_what_was_typed_is_named(cli: Cli) -> None:
     error = SettingError("removal_factor", 2.0, ": too much")
     assert as_typed(error, {"removal_factor": 2.0}) == "--lambda 2: too much"
@@ -65,19 +38,6 @@ def test_only_what_was_typed_is_named(cli: Cli) -> None:
     assert as_typed(SettingError("max_turns", 0, ": too few"), {"rounds": 0}) == "--rounds 0: too few"
     assert example_of("Do it.\n\n    Example: tertulia do it\n") == "tertulia do it"
     assert example_of(None) is None
-
-
-@pytest.mark.parametrize(
-    ("message", "printed"),
-    [
-        ("take another with store=…", "take another with --store"),
-        ("give its file with extensions=['my node.py']", "give its file with --extension 'my node.py'"),
-        ("or take model='smollm2'", "or take --model smollm2"),
-        ("mine failed: ValueError: model='x', store='y'", "mine failed: ValueError: model='x', store='y'"),
-    ],
-)
-def test_a_remedy_names_options_and_what_is_quoted_stays(message: str, printed: str) -> None:
-    assert with_options(message) == printed
 
 
 # --- pipes ----------------------------------------------------------------------------------------------------------

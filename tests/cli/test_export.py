@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from support.commands import Cli
 from support.group_stored import NAMES, ROUNDS, a_meeting, write_meeting
-from support.stored import a_case, a_run
+from support.stored import a_run
 
 from tertulia.state.records import Turn, TurnRecord
 from tertulia.state.text import clean
@@ -76,17 +76,6 @@ def test_every_call_is_there_with_its_prompt(cli: Cli, store: SqlStore) -> None:
             assert line["replies"][0]["fields"]
 
 
-def test_a_rehearsed_dialogue(cli: Cli) -> None:
-    run = cli("run", "tidewell", "--rehearse", "--rounds", "2", "--json").json["run"]
-    lines = lines_of(cli("export", run, "--jsonl", "-").out)
-    assert lines[0]["rehearsed"] is True
-    assert [line["turn"] for line in lines if line["kind"] == "turn"] == [1, 2]
-    transcript = cli("export", run, "--markdown", "-", "--thoughts").out
-    assert "**Rehearsed:**" in transcript
-    assert "- Removed from the prompt at λ = 0.5:" in transcript
-    assert "- seed: 1" in transcript
-
-
 # --- the transcript -------------------------------------------------------------------------------------------------
 
 
@@ -118,22 +107,6 @@ def test_a_transcript(cli: Cli) -> None:
     assert "- removal factor: 0.5" in lines
     assert "**Not at its end:** the run is running" in lines
     assert not [line for line in lines if "Rehearsed" in line]
-
-
-@pytest.mark.usefixtures("store")
-def test_thoughts_stand_under_their_turn(cli: Cli) -> None:
-    lines = cli("export", RUN, "--markdown", "-", "--thoughts").out.splitlines()
-    at = lines.index("`14:59:49` **Ben:** Cleo, do you still have the list of last year?")
-    why = lines.pop(at + 2)
-    assert why.startswith("- Why: Ada and Ben wanted to speak (2 of 3), and Ben was first, 2.15 s before Ada")
-    assert lines[at + 1 : at + 7] == [
-        "",
-        "- **Ada** (W 0.65; 5.25 s): Ada thinks number 2.",
-        "- → **Ben** (W 0.65; 3.10 s; time analysis): Ben thinks number 2.",
-        "- **Cleo** (W 0.25): Cleo thinks number 2.",
-        "- Removed from the prompt at λ = 0.5:",
-        "  - goals: settle where and when",
-    ]
 
 
 #: Text that means something to somebody: to Markdown, to HTML, to those who look for addresses.
@@ -206,14 +179,6 @@ def test_no_text_changes_the_structure_of_a_transcript(name: str, text: str) -> 
 
 
 @pytest.mark.usefixtures("store")
-def test_both_files_and_where_they_are(cli: Cli) -> None:
-    result = cli("export", RUN, "--jsonl", "run.jsonl", "--markdown", "run.md", "--json")
-    assert result.json == {"schema_version": 1, "run": RUN, "jsonl": "run.jsonl", "markdown": "run.md", "html": None}
-    assert sorted(file.name for file in Path().iterdir() if "tertulia" not in file.name) == ["run.jsonl", "run.md"]
-    assert Path("run.md").read_bytes().decode("utf-8").startswith("# The summer day\n")
-
-
-@pytest.mark.usefixtures("store")
 def test_a_file_is_overwritten_on_demand_alone(cli: Cli) -> None:
     Path("run.md").write_text("mine")
     cli("export", RUN, "--jsonl", "run.jsonl", "--markdown", "run.md").complains(2, "run.md", "--force")
@@ -275,10 +240,3 @@ def test_bad_requests(cli: Cli, arguments: tuple[str, ...], code: int, words: li
     result.complains(code, *words)
     assert result.out == ""
     assert {file: file.stat().st_size for file in Path().iterdir()} == before
-
-
-def test_a_run_without_turns(cli: Cli) -> None:
-    with SqlStore.open(Path("tertulia.db"), create=True) as store:
-        store.create_run(a_run("empty"), a_case())
-    assert [line["kind"] for line in lines_of(cli("export", "empty", "--jsonl", "-").out)] == ["run", "start"]
-    assert "Nothing was said yet." in cli("export", "empty", "--markdown", "-").out

@@ -1,12 +1,10 @@
 """What can go wrong while a run is driven: each time one line, how to go on, and no difference in the end."""
 
-import itertools
 import json
 import os
 import signal
 import sqlite3
 import time
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,8 +14,6 @@ from support.commands import ENDLESS, Cli, Result, stop_between_writes
 from support.forked import Forked
 from support.store_checks import differences, faults
 
-from tertulia.models.rehearsal import RehearsalModel
-from tertulia.state.errors import ModelError
 from tertulia.storage.store import SqlStore
 
 pytestmark = pytest.mark.full
@@ -25,14 +21,6 @@ pytestmark = pytest.mark.full
 MEETING = ("run", "team_building", "--rehearse", "--json", "--rounds")
 DIALOGUE = ("run", "tidewell", "--rehearse", "--json", "--rounds")
 LONG_DIALOGUE = ("run", "tidewell", "--json", *ENDLESS[:-1])
-
-#: What a model raises when it can't go on.
-TROUBLE = (ModelError("the server at localhost went away"), MemoryError(), ConnectionResetError("reset by peer"))
-#: What is told of it, and kept.
-TOLD = ("the server at localhost went away", "MemoryError", "reset by peer")
-
-#: Every way in which a run asks a model.
-ASKING = ("generate", "generate_batch", "generate_scored", "score", "log_likelihood", "probabilities")
 
 
 def expect_the_same(cli: Cli, command: tuple[str, ...], rounds: int, run: str) -> None:
@@ -51,66 +39,6 @@ def failed_run(result: Result, *words: str) -> str:
     run = first.removeprefix("run ")
     assert way_on == f"to go on: tertulia resume {run}"
     return run
-
-
-# --- the model ------------------------------------------------------------------------------------------------------
-
-
-class Trouble:
-    """A model that goes away in every third call of a process.
-
-    Attributes:
-        asked: How often each prompt was answered.
-    """
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.asked: Counter[str] = Counter()
-        self.calls = 0
-        self.every: int | None = None
-        self._trouble = itertools.cycle(TROUBLE)
-        self._within = False
-        for name in ASKING:
-            monkeypatch.setattr(RehearsalModel, name, self._troubled(name, getattr(RehearsalModel, name)))
-
-    def _troubled(self, name: str, ask: Callable[..., Any]) -> Callable[..., Any]:
-        async def troubled(model: RehearsalModel, asked: Any, *more: Any) -> Any:
-            if self._within:  # the stand-in's own ways of asking build on one another
-                return await ask(model, asked, *more)
-            self.calls += 1
-            if self.calls == self.every:
-                raise next(self._trouble)
-            self._within = True
-            try:
-                answer = await ask(model, asked, *more)
-            finally:
-                self._within = False
-            for request in asked if name == "generate_batch" else [asked]:
-                prompt = getattr(request, "prompt", request)
-                self.asked[f"{name} {prompt.input_ids}"] += 1
-            return answer
-
-        return troubled
-
-
-@pytest.mark.parametrize(("command", "rounds"), [(MEETING, 2), (DIALOGUE, 3)])
-def test_a_model_that_goes_away_again_and_again(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], rounds: int
-) -> None:
-    model = Trouble(monkeypatch)
-    model.every = 3
-    result, times = cli(*command, str(rounds)), 0
-    while result.code and times < 100:
-        run = failed_run(result, TOLD[times % 3])
-        with SqlStore.open("tertulia.db") as store:
-            assert store.run(run).status == "failed"
-            assert TOLD[times % 3] in str(store.run(run).error)
-        model.calls, times = 0, times + 1
-        result = cli("resume", run, "--json")
-    assert result.json["status"] == "finished"
-    assert times > len(TROUBLE)
-    answered, model.asked, model.every = model.asked, Counter(), None
-    expect_the_same(cli, command, rounds, run)
-    assert model.asked == answered, "a call was made again, or not at all"
 
 
 # --- the disk -------------------------------------------------------------------------------------------------------
@@ -146,19 +74,6 @@ def test_a_full_disk(cli: Cli, disk: Callable[[int | None], None], command: tupl
     assert times >= 3
     disk(None)
     expect_the_same(cli, command, rounds, run)
-
-
-def test_a_file_that_may_not_grow(cli: Cli, tmp_path: Path) -> None:
-    said = tmp_path / "said.txt"
-    stopped = Forked([*MEETING, "5", "--store", str(tmp_path / "tertulia.db")], said, largest_file=700_000)
-    assert stopped.wait() == 1
-    first, way_on, problem = said.read_text().splitlines()
-    run = first.removeprefix("run ")
-    assert way_on.startswith(f"to go on: tertulia resume {run} --store ")
-    assert problem.startswith("error: ")
-    assert "tertulia.db could not be read or written" in problem
-    assert cli("resume", run, "--json").json["status"] == "finished"
-    expect_the_same(cli, MEETING, 5, run)
 
 
 # --- signals --------------------------------------------------------------------------------------------------------

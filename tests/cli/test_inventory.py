@@ -9,12 +9,10 @@ from support.commands import Cli
 from support.group_stored import a_group_run
 from support.meeting_case import a_meeting_of
 from support.scripted import ScriptedModel
-from support.stored import a_case, a_run
 
 from tertulia.cli.terminal import asking
 from tertulia.lab.annotations.annotating import answers_to
-from tertulia.lab.annotations.inventory import inventory_requests, rated_segments
-from tertulia.lab.annotations.speech_acts import acts_by_model, speech_act_requests
+from tertulia.lab.annotations.inventory import inventory_requests
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.state.annotation import Annotation
 from tertulia.state.cognition import Character
@@ -80,13 +78,6 @@ async def test_a_hundred_turns_of_five_people_cost_eight_calls_a_person(store: S
     assert all(set(annotation.answers.values()) <= {1, 2, 3, 4, 5} for annotation in readings)
 
 
-async def test_what_was_answered_is_not_asked_again(store: SqlStore) -> None:
-    store_meeting(store, turns=40)
-    readings = await asked(store, "m33t", ScriptedModel())
-    assert await asked(store, "m33t", None) == readings
-    assert store.calls("m33t") == []  # they are no part of what the run cost
-
-
 async def test_only_what_was_said_since_is_asked_when_a_run_goes_on(store: SqlStore) -> None:
     store_meeting(store, turns=31)
     names = store.start("m33t").names
@@ -128,37 +119,6 @@ async def test_an_impossible_answer_is_an_error_and_is_not_kept(store: SqlStore)
     assert Annotations(store.file).of("m33t") == []
 
 
-async def test_a_person_is_judged_by_the_turns_of_the_segment(store: SqlStore) -> None:
-    store_meeting(store, turns=60)
-    (inquiry, *_) = [request for request in inventory_requests(store.turns("m33t")) if request.first == 31]
-    lines = [unit.text for unit in inquiry.prompt.units if unit.block == "conversation"][1:]
-    assert len(lines) == 30
-    assert lines[0] == f"{store.turns('m33t', 31, 31)[0].speaker}: I suggest that we do thing 31."
-    assert lines[4] == "(ten seconds of silence)"
-    assert inquiry.agent in inquiry.prompt.units[-2].text
-
-
-async def test_ratings_come_back_under_their_items(store: SqlStore) -> None:
-    record = store_meeting(store, turns=2)
-    model = ScriptedModel(ratings=[1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 2] * 4)
-    readings = await asked(store, "m33t", model)
-    first, _ = rated_segments(record, readings, {})
-    assert [first.ratings[item] for item in (1, 2, 5, 22, 23, 24, 44)] == [1, 2, 5, 2, 1, 2, 2]
-
-
-async def test_a_model_tells_one_act_for_every_line(store: SqlStore) -> None:
-    store_meeting(store, turns=25)
-    turns = store.turns("m33t")
-    requests = speech_act_requests(turns)
-    readings = await answers_to(requests, store, store.run("m33t"), "rehearsal", RehearsalModel)
-    found = acts_by_model(turns, readings)
-    assert [len(request.fields) for request in requests] == [10, 10, 2]
-    assert len(found) == sum(turn.speaker is not None for turn in turns) == 22
-    assert {len(acts) for acts in found} == {0, 1}
-    before = [unit.text for unit in requests[1].prompt.units if unit.block == "conversation"]
-    assert len(before) == 4  # the three turns before the lines, under their heading
-
-
 # --- how it is shown ------------------------------------------------------------------------------------------------
 
 
@@ -198,35 +158,6 @@ def test_asked_again_no_model_is_opened(cli: Cli, held: RunRecord, monkeypatch: 
     assert cli("inventory", "m33t", "--rehearse", "--json").json == first
 
 
-def test_several_runs_are_pooled(cli: Cli, held: RunRecord, tmp_path: Path) -> None:
-    with SqlStore.open(tmp_path / "tertulia.db") as store:
-        store_meeting(store, turns=30, run="n3xt")
-    document = cli("inventory", "m33t", "n3xt", "m33t", "--json").json
-    assert document["runs"] == ["m33t", "n3xt"]
-    assert (document["table"][0]["high"]["people"], document["table"][0]["high"]["ratings"]) == (6, 15)
-    assert "n3xt" in cli("inventory", "m33t", "n3xt").out
-
-
-def test_a_dialogue_has_scores_and_no_poles(cli: Cli, tmp_path: Path) -> None:
-    with SqlStore.open(tmp_path / "tertulia.db", create=True) as store:
-        store.create_run(a_run(model="rehearsal", rehearsed=True), a_case())
-        write_lines(store, "k3f9", ("Ana", "Bo"), 1, 8)
-    document = cli("inventory", "@last", "--json").json
-    assert [(segment["agent"], segment["first"], segment["last"]) for segment in document["segments"]] == [
-        ("Bo", 1, 8),
-        ("Ana", 1, 8),
-    ]
-    assert all(row["high"]["people"] == row["low"]["people"] == 0 for row in document["table"])
-    shown = cli("inventory", "@last").out
-    assert "Ana" in shown
-    assert "extroverted" not in shown
-    found = cli("behaviour", "@last", "--embedder", "rehearsal", "--json").json
-    assert [(agent["agent"], agent["plan"], agent["goals_met"]) for agent in found["agents"]] == [
-        ("Ana", None, None),
-        ("Bo", None, None),
-    ]
-
-
 def test_behaviour_comes_with_the_lines_that_show_it(cli: Cli, held: RunRecord) -> None:
     document = cli("behaviour", "@last", "--embedder", "rehearsal", "--json").json
     assert (document["run"], document["labelled_by"], document["embedder"]) == ("m33t", "prototypes", "rehearsal")
@@ -238,45 +169,12 @@ def test_behaviour_comes_with_the_lines_that_show_it(cli: Cli, held: RunRecord) 
     assert f"turn {proposals[0]['turn']} · {proposals[0]['text']}" in shown
 
 
-def test_labels_say_how_sure_they_are(cli: Cli, held: RunRecord) -> None:
-    document = cli("behaviour", "@last", "--embedder", "rehearsal", "--json").json
-    for line in document["turns"]:
-        assert [label["act"] for label in line["labels"]] == line["acts"]
-        assert line["doubtful"] == (bool(line["labels"]) and all(label["doubtful"] for label in line["labels"]))
-        assert all(label["margin"] >= 0 for label in line["labels"])
-        assert line["nearest"] >= max((label["cosine"] for label in line["labels"]), default=-1) - 1e-9
-    doubtful, acting = (sum(bool(line[key]) for line in document["turns"]) for key in ("doubtful", "acts"))
-    near_nothing = sum(line["nearest"] < 0.3 for line in document["turns"])
-    (note,) = (note for note in document["notes"] if note.startswith("labels by embedding"))
-    assert f"{near_nothing} of {len(document['turns'])} lines" in note
-    assert f"{doubtful} of {acting} with an act are doubtful" in note
-    shown = " ".join(cli("behaviour", "@last", "--embedder", "rehearsal").out.split())
-    assert note in shown
-    assert shown.index(note) < shown.index("proposes")
-
-
-def test_of_a_rehearsed_run_it_is_told_that_nothing_was_meant(cli: Cli) -> None:
-    cli("run", "ferry_timetable", "--rehearse", "--rounds", "2")
-    for labelled_by in ("prototypes", "rehearsal"):
-        arguments = ("behaviour", "@last", "--embedder", "rehearsal", "--labelled-by", labelled_by)
-        assert "nothing was meant by any line" in cli(*arguments, "--json").json["notes"][0]
-        assert "nothing was meant by any line" in " ".join(cli(*arguments).out.split())
-
-
 def test_a_model_labels_once(cli: Cli, held: RunRecord, monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = ("behaviour", "@last", "--labelled-by", "rehearsal", "--embedder", "rehearsal", "--json")
     first = cli(*arguments).json
     monkeypatch.setattr(asking, "open_language_model", lambda *_: pytest.fail("a model was opened"))
     assert cli(*arguments).json == first
     assert {len(line["acts"]) for line in first["turns"]} == {0, 1}
-
-
-def test_nothing_said_is_told(cli: Cli, tmp_path: Path) -> None:
-    with SqlStore.open(tmp_path / "tertulia.db", create=True) as store:
-        store_meeting(store, turns=3, silent=1)
-    assert "nobody has spoken yet" in cli("inventory", "@last").out
-    document = cli("behaviour", "@last", "--json").json
-    assert all(agent["utterances"] == 0 for agent in document["agents"])
 
 
 def test_what_can_not_be_is_told(cli: Cli, held: RunRecord) -> None:
@@ -293,15 +191,3 @@ def test_an_altered_answer_is_told(cli: Cli, held: RunRecord, tmp_path: Path, ch
     with closing(sqlite3.connect(tmp_path / "tertulia.db")) as connection, connection:
         connection.execute(f"UPDATE annotations SET {change} WHERE agent = 'Person 1' AND part = 0 AND first = 1")
     cli("inventory", "@last").complains(1, "damaged or was altered", "annotations")
-
-
-def test_text_that_a_terminal_would_obey_is_shown_as_text(cli: Cli, tmp_path: Path) -> None:
-    with SqlStore.open(tmp_path / "tertulia.db", create=True) as store:
-        store_meeting(store, turns=2)
-        turn = Turn(
-            turn=3, round=3, speaker="Person 1", text="How about a boat trip? [red]\x1b[31m", sim_time_s=40, ended=False
-        )
-        store.save_turn("m33t", TurnRecord(turn=turn))
-    shown = cli("behaviour", "@last", "--embedder", "rehearsal").out
-    assert "[red]" in shown
-    assert "\x1b" not in shown

@@ -4,7 +4,7 @@ import asyncio
 import json
 import random
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from importlib.util import find_spec
@@ -23,12 +23,10 @@ from support.zygote import READING, REHEARSED, Zygote
 from benchmarks.campaigns.damage import damaged_stores
 from benchmarks.campaigns.disturbing import Disturbance, Way
 from benchmarks.campaigns.leavings import Left
-from benchmarks.campaigns.matrix import Cell, cells, disturb_kind, why_not
+from benchmarks.campaigns.matrix import Cell, disturb_kind
 from benchmarks.campaigns.power_loss import files_after_cut, power_cuts
 from benchmarks.campaigns.questions import IMPORTS, NOT_ASKED
 from benchmarks.campaigns.subjects import AS_ANOTHER, READS, subjects
-from tertulia.state.cognition import Assessment, Finding
-from tertulia.state.records import Reply
 from tertulia.storage.store import SqlStore
 
 pytestmark = pytest.mark.full
@@ -69,13 +67,6 @@ def test_every_command_stands_in_the_matrix() -> None:
     assert not covered & READS
     assert set(subjects()) == _SLOW.union(_ELSEWHERE, *_TRIED.values())
     assert set(AS_ANOTHER.values()) <= covered
-
-
-def test_a_cell_that_makes_no_sense_says_why() -> None:
-    for subject in (subject for kinds in subjects().values() for subject in kinds):
-        assert cells(subject), subject.kind
-        reasons = [why_not(subject, Cell(disturbance, way)) for disturbance in Disturbance for way in Way]
-        assert len(cells(subject)) + len([reason for reason in reasons if reason]) == len(reasons)
 
 
 def test_what_processes_are_to_import_is_there() -> None:
@@ -128,35 +119,8 @@ def test_damaged_stores(tmp_path: Path) -> None:
 # --- it would see it ------------------------------------------------------------------------------------------------
 
 
-def a_word_more(store: SqlStore) -> None:
-    candidate = store.candidates(RUN, 3)[0]
-    store.save_candidate(RUN, 3, candidate.model_copy(update={"text": candidate.text + "!"}))
-
-
-def another_step(store: SqlStore) -> None:
-    (_, agent), said = min(store.steps(RUN, "assess", Assessment).items())
-    store.save_step(RUN, 1, agent, "assess", said.model_copy(update={"emotion_strength": 0.123}))
-
-
-def another_reply(store: SqlStore) -> None:
-    call = store.calls(RUN)[7]
-    reply = Reply(text="no", tokens=(1,), text_tokens=(0, 1), fields={})
-    store.save_calls(RUN, [call.model_copy(update={"replies": (reply,)})])
-
-
 def the_same_call_again(store: SqlStore) -> None:
     store.save_calls(RUN, store.calls(RUN)[7:8])
-
-
-def another_state(store: SqlStore) -> None:
-    trace = store.trace(RUN, 2)
-    assert trace is not None
-    store.save_trace(RUN, 2, trace.model_copy(update={"after": {**trace.after, "sim_time_s": 1.5}}))
-
-
-def a_turn_less(store: SqlStore) -> None:
-    for table in ("turns", "traces"):
-        store.file.write(f"DELETE FROM {table} WHERE turn = 5")
 
 
 @pytest.fixture(scope="module")
@@ -183,31 +147,6 @@ def test_in_what_is_the_same_nothing_differs_and_a_call_that_was_made_twice_is_c
         assert faults(second) == []
         the_same_call_again(second)
         assert faults(second) == ["1 calls were journalled twice"]
-
-
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        (a_word_more, ["candidates of turn 3", "text"]),
-        (another_step, ["step (1, 'Ana', 'assess'), emotion_strength: ", "0.123"]),
-        (
-            lambda store: store.save_step(RUN, 2, "Ana", "one_of_her_own", Finding()),
-            ["step (2, 'Ana', 'one_of_her_own'): None undisturbed"],
-        ),
-        (another_reply, ["call", "replies", "'no'"]),
-        (the_same_call_again, ["call: the order is another"]),
-        (another_state, ["trace of turn 2, after, sim_time_s", "1.5"]),
-        (a_turn_less, ["run record, turns: 5 undisturbed, 4 killed"]),
-        (lambda store: store.save_text("Nobody has said this."), ["text", "None undisturbed"]),
-        (lambda store: store.set_status(RUN, "interrupted"), ["run record, status", "'interrupted'"]),
-    ],
-)
-def test_what_differs_is_named(change: Callable[[SqlStore], None], named: list[str], pair: tuple[Path, Path]) -> None:
-    with SqlStore.open(pair[0]) as first, SqlStore.open(pair[1]) as second:
-        change(second)
-        found = "\n".join(differences((first, RUN), (second, RUN)))
-        for words in named:
-            assert words in found
 
 
 LOST = (

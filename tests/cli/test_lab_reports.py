@@ -82,66 +82,6 @@ def test_asked_again_it_runs_what_is_missing_and_finds_the_same(cli: Cli) -> Non
     assert {"dist-3 at index 0", "dist-3 at index 1"} <= {row["metric"] for row in csv.DictReader(lines)}
 
 
-def test_a_report_that_is_interrupted_says_how_to_go_on(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as measuring:
-        measuring.setattr("tertulia.lab.reports.report_making.make_report", interrupted)
-        result = cli("lab", "report", "fig7", *SMALL)
-    assert result.code == 130
-    assert "all conversations are kept; to go on: tertulia lab report fig7 tidewell:3 --quick --rehearse" in result.err
-    again = cli("lab", "report", "fig7", *SMALL)
-    assert again.code == 0
-    assert ": 0 of " in again.err
-
-
-def test_a_report_says_which_conversations_were_held_for_another(cli: Cli) -> None:
-    Path("duo.yaml").write_text(
-        "name: pier\ntime: 2026-05-06 09:30:00\n"
-        "participants: [{name: Mara, memories: [Fish sold.]}, {name: Piotr, memories: [The ferry is late.]}]\n"
-    )
-    sizes = ("--quick", "--rehearse", "--trials", "3", "--rounds", "2", "duo.yaml")
-    own = cli("lab", "report", "table6", *sizes, "--json")
-    assert own.json["held_for_others"] == {}
-    assert "held for another report" not in Path("reports/table6/table6.md").read_text()
-    again = cli("lab", "report", "fig9", *sizes, "--json")
-    assert "0 of 6 trials to run" in again.err
-    assert again.json["held_for_others"] == {own.json["experiment"]: 6}
-    text = Path("reports/fig9/fig9.md").read_text()
-    assert f"held for another report**: 6 for {own.json['experiment']}; they may have been read" in text
-    assert "stored before the first trial of its own" in text
-
-
-def test_a_report_before_its_runs_says_what_is_missing(cli: Cli) -> None:
-    result = cli("lab", "report", "fig9", *SMALL, "--report-only")
-    result.complains(2, "there is nothing to report yet: 4 conversations of 4", "Full: 2, RMm: 2", "8 utterances")
-    assert not Path("tertulia.db").exists()
-    assert not list(Path("reports").rglob("*.md"))
-    cli("lab", "report", "fig9", *SMALL)
-    grown = cli("lab", "report", "fig9", *SMALL, "--trials", "4", "--report-only", "--json")
-    assert (grown.code, "4 conversations of 8" in grown.err) == (0, True)
-    assert "note: 4 conversations of 8" in grown.err
-
-
-def test_a_dry_run_stores_nothing(cli: Cli) -> None:
-    result = cli("lab", "report", "fig9", *SMALL, "--dry-run", "--json")
-    assert (result.json["trials"], result.json["utterances"]) == (4, 8)
-    assert not Path("tertulia.db").exists()
-    assert not Path("reports").exists()
-
-
-def test_what_it_says_is_printed_and_not_overwritten_unasked_by_another_experiment(cli: Cli) -> None:
-    result = cli("lab", "report", "fig9", *SMALL)
-    assert result.code == 0
-    assert result.out.startswith("Rehearsed: a stand-in without weights spoke.")
-    assert "Diversity by utterance (APP Fig. 9)" in result.out
-    assert "orderings that should hold:" in result.out
-    other = (*SMALL, "--seed", "9")
-    cli("lab", "report", "fig9", *other).complains(2, "fig9.md exists already", "--force")
-    assert cli("lab", "report", "fig9", *other, "--force").code == 0
-
-
 def test_bad_values_are_refused_before_anything_is_run(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     cli("lab", "report", "fig9", "nowhere", "--rehearse").complains(3, "nowhere")
     cli("lab", "report", "fig9", "--trials", "0", "--rehearse").complains(2, "--trials")
@@ -173,24 +113,6 @@ def test_an_experiment_of_a_file_is_run_listed_and_compared(cli: Cli, experiment
     assert Path("reports/rules-or-not/rules-or-not.html").exists()
 
 
-def test_why_a_metric_has_no_figure_is_told_and_in_json(cli: Cli) -> None:
-    cli("sweep", "tidewell", "--lambda", "0,1", "--trials", "1", "--rounds", "1", "--rehearse", "--name", "small")
-    wanted = ("dist3", "fluency", "match", "memory_retrieval", "sim")
-    command = ("lab", "compare", "small", *(part for metric in wanted for part in ("--metric", metric)))
-    shown = " ".join(cli(*command).out.split())
-    for words in (
-        "Not measured: fluency, as no model was to read the dialogues",
-        "as there is no other case to tell it from",
-        "Not measured: memory retrieval on, as only meetings have it",
-        "Not measured: sim, as no case has two dialogues to compare, or nothing embeds them",
-    ):
-        assert words in shown
-    reasons = cli(*command, "--json", "--force").json["not_measured"]
-    assert [*reasons] == [*wanted[1:]]
-    assert reasons["memory_retrieval"] == "as only meetings have it"
-    assert "Not measured: memory retrieval on" in Path("reports/small/small.md").read_text(encoding="utf-8")
-
-
 def test_what_can_not_be_compared_is_refused_in_one_line(cli: Cli, experiment: Path) -> None:
     cli("lab", "run", str(experiment))
     cli("lab", "compare", "rules").complains(3, "no experiment 'rules'", "rules or not")
@@ -199,13 +121,3 @@ def test_what_can_not_be_compared_is_refused_in_one_line(cli: Cli, experiment: P
     cli("lab", "run", "missing.yaml").complains(3, "missing.yaml")
     experiment.write_text(EXPERIMENT.replace("trials: 2", "trails: 2"), encoding="utf-8")
     cli("lab", "run", str(experiment)).complains(2, "trails")
-
-
-def test_all_reports_stand_on_one_page(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tertulia.lab.reports.papers.REPORTS", ("fig9", "table6"))
-    result = cli("lab", "report", "all", *SMALL)
-    assert result.code == 0
-    text = Path("reports/all/all.md").read_text()
-    assert "| fig9 | Diversity by utterance" in text
-    assert {folder.name for folder in Path("reports").iterdir()} == {"all", "fig9", "table6"}
-    assert cli("lab", "report", "all", *SMALL, "--report-only").code == 0

@@ -12,13 +12,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 from PIL import Image
 from support.commands import Cli, rehearse
 
 from tertulia.lab.experiments.experiment import MOST_CASES, MOST_CONVERSATIONS, MOST_SETTINGS, joined_definitions
-from tertulia.metrics import diversity, exclusiveness
 from tertulia.state.errors import UsageError
 from tertulia.storage.sqlite import private_copy
 from tertulia.storage.store import SqlStore
@@ -186,16 +184,6 @@ def test_pictures_that_are_huge_as_pixels_are_not_decoded_and_photographs_count_
     assert cli(*run, "pictures=jpg").code == 0
     monkeypatch.setattr("tertulia.worlds.villagers.read_picture", lambda *_: pytest.fail("one is decoded"))
     cli(*run, "pictures=png").complains(2, "pictures", "together", "make them smaller")
-
-
-def test_similarities_of_many_dialogues_need_no_matrix_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    generator = np.random.default_rng(1)
-    a, b = generator.normal(size=(300, 8)).tolist(), generator.normal(size=(250, 8)).tolist()
-    whole = diversity.mean_pairwise_cosine(a), exclusiveness.mean_highest_cosine(a, b)
-    monkeypatch.setattr(diversity, "LARGEST_MATRIX", 64)
-    monkeypatch.setattr(exclusiveness, "LARGEST_MATRIX", 64)
-    parts = diversity.mean_pairwise_cosine(a), exclusiveness.mean_highest_cosine(a, b)
-    assert parts == pytest.approx(whole, abs=1e-12)
 
 
 def test_many_dialogues_are_measured_and_more_than_the_limit_are_refused(

@@ -1,17 +1,13 @@
 """`tertulia merge`: what it takes, what it says, and that no source is changed."""
 
 import hashlib
-import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from support.commands import Cli, rehearse
-from support.merged import assert_same, copied
+from support.merged import copied
 
-from tertulia.runs.files.merging import merge_stores
-from tertulia.runs.files.shard_files import put_shard, shards_at
+from tertulia.runs.files.shard_files import shards_at
 from tertulia.state.errors import NotFoundError
 from tertulia.storage.store import SqlStore
 from tertulia.storage.tables import Table
@@ -38,30 +34,6 @@ def test_stores_are_united_and_their_runs_go_on(cli: Cli) -> None:
     fork = cli("fork", first, "--at", "2", *store, "--json").json["run"]
     assert cli("diff", first, fork, *store, "--exit-code").code == 0
     assert cli("runs", *store, "--json").json["runs"][0]["run"] == fork
-
-
-def test_what_can_not_be_merged_is_named_and_the_rest_goes_on(cli: Cli, tmp_path: Path) -> None:
-    run = rehearse(cli, "--store", "mine.db")
-    cli("merge", "mine.db", "--into", "all.db")
-    Path("stump.db").write_bytes(Path("mine.db").read_bytes()[:100])
-    Path("half.db").write_bytes(Path("mine.db").read_bytes()[:50_000])
-    Path("empty.db").touch()
-    Path("text.db").write_text("This is a letter, and no store at all. " * 50)
-    copied(Path("mine.db"), Path("newer.db"))
-    with closing(sqlite3.connect("newer.db")) as connection:
-        connection.execute("PRAGMA user_version = 99")
-    Path("nothing").mkdir()
-    names = ("stump.db", "half.db", "empty.db", "text.db", "newer.db", "all.db", "gone.db", "nothing", "foo://bar")
-    result = cli("merge", *names, "mine.db", "--into", "all.db", "--json")
-    assert result.code == 1
-    *failed, last = json.loads(result.out)["sources"]
-    assert [source["source"] for source in failed] == [*names]
-    for source in failed:
-        assert source["error"], source
-        assert "tertulia-merge" not in source["error"]
-        assert "\n" not in source["error"]
-    assert last["unchanged"] == [run]
-    assert "newer Tertulia" in failed[4]["error"]
 
 
 def test_an_object_store_is_no_place_to_merge_into(cli: Cli) -> None:
@@ -102,40 +74,8 @@ def test_no_source_is_changed_nor_its_log(cli: Cli, tmp_path: Path) -> None:
         assert len(store.runs()) > 1
 
 
-def test_a_store_that_somebody_has_open_is_merged_as_it_is(cli: Cli) -> None:
-    rehearse(cli, "--store", "mine.db")
-    with SqlStore.open("mine.db") as store:
-        store.set_label(store.runs()[0].run, "late")
-        assert cli("merge", "mine.db", "--into", "all.db").code == 0
-    with SqlStore.open("all.db") as store:
-        assert store.runs()[0].label == "late"
-
-
-@pytest.mark.full
-def test_shards_are_put_and_merged_wherever_they_lie(cli: Cli, tmp_path: Path) -> None:
-    pytest.importorskip("fsspec")
-    places = ("memory://shards", f"file://{tmp_path}/shards", "put/shards")
-    for number in (1, 2):
-        rehearse(cli, "--store", "mine.db", "--seed", str(number), "--rounds", "1")
-        for place in places:
-            put_shard(Path("mine.db"), place, f"shard{number}")
-    for place in places:
-        assert len(shards_at(place)) == 2
-        for source in (place, f"{place}/*.db", f"{place}/shard2.db"):
-            result = cli("merge", source, "--into", f"{source.count('*')}{len(source)}.db", "--json")
-            assert result.code == 0, result
-            assert result.json["runs"] == 2
-            assert_same(Path("mine.db"), Path(result.json["into"]))
-
-
 def test_a_shard_that_is_not_whole_is_not_listed(tmp_path: Path) -> None:
     (tmp_path / ".shard1.db.77").write_bytes(b"half")
     (tmp_path / ".shard2.db").write_bytes(b"half")
     with pytest.raises(NotFoundError, match="there is no store"):
         shards_at(str(tmp_path))
-
-
-def test_no_password_of_an_address_is_shown(tmp_path: Path) -> None:
-    (found,) = merge_stores(["ftp://me:secret@127.0.0.1:1/shards"], tmp_path / "all.db")
-    assert found.error is not None
-    assert "secret" not in found.error + found.source

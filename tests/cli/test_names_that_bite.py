@@ -45,13 +45,6 @@ def test_a_model_that_a_file_names_is_no_other_command() -> None:
             load(name, load_here, remedy="", report=lambda activity: None, may_download=False)
 
 
-def test_a_study_that_is_called_like_an_option_is_gone_on_with_as_is_said(cli: Cli) -> None:
-    made = cli("sweep", "tidewell", "--rehearse", "--lambda", "0", "--trials", "1", "--rounds", "1", "--name=-rf")
-    assert "tertulia lab compare -- -rf" in made.out
-    assert cli("lab", "compare", "--", "-rf").code == 0
-    assert cli("lab", "resume", "--", "-rf").code == 0
-
-
 def test_a_damaged_file_whose_name_a_shell_would_obey(cli: Cli, tmp_path: Path) -> None:
     cli("run", "tidewell", "--rehearse", "--rounds", "1", "--store=-x y.db")
     with sqlite3.connect(tmp_path / "-x y.db") as connection:
@@ -71,21 +64,6 @@ def test_a_damaged_store_on_a_server_is_not_for_sqlite(address: str, named: str)
         verified("a text", "0" * 32, ServerAddress(address))
     assert "sqlite3" not in str(refused.value)
     assert f"tertulia merge {named} --into FILE" in str(refused.value)
-
-
-@pytest.mark.parametrize("content", [b"no store" * 1000, None])
-def test_what_is_no_store_is_told_in_the_words_of_the_command_line(
-    cli: Cli, tmp_path: Path, content: bytes | None
-) -> None:
-    if content is not None:
-        (tmp_path / "other.db").write_bytes(content)
-    else:
-        with sqlite3.connect(tmp_path / "other.db") as connection:
-            connection.execute("CREATE TABLE others (one)")
-    cli("show", "@last", "--store", "other.db").complains(1, "name another file")
-    said = cli("merge", "other.db", "--into", "all.db").err
-    assert "name another file" in said
-    assert "store=" not in said
 
 
 def test_a_refused_run_is_removed_from_a_store_whose_name_a_shell_would_split(cli: Cli, tmp_path: Path) -> None:

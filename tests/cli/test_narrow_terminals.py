@@ -29,12 +29,3 @@ def test_tables_keep_their_words_whole(terminal: Cli, monkeypatch: pytest.Monkey
         lines = terminal(*table).out.splitlines()
         assert max(map(len, lines)) <= 80, table
         assert "…" not in "".join(lines), table
-
-
-def test_the_days_of_a_town_fit(terminal: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert terminal("simulate", "tidewell", "--rehearse", "--encounters-per-day", "1", "--set", "max_turns=2").code == 0
-    monkeypatch.setattr("rich.console.Console.is_terminal", True)
-    lines = terminal("days", "@last").out.splitlines()
-    assert max(map(len, lines)) <= 80
-    headings = [word for line in lines if line.startswith("day ") for word in line.split()]
-    assert {"date", "dist-3", "memories", "reflected", "calls"} <= set(headings)

@@ -34,13 +34,6 @@ def test_a_judge_is_asked_once_for_each_person_and_dimension_that_applies(
     assert cli(*JUDGED, "--json").json == document
 
 
-def test_scores_are_shown_with_their_reasons(cli: Cli, met: None) -> None:
-    shown = cli(*JUDGED).out
-    assert "rehearsed: the figures mean nothing" in shown
-    assert "believability:" in shown
-    assert "settled, " in shown
-
-
 def test_what_can_not_be_is_told(cli: Cli, met: None) -> None:
     cli("outcomes", "@last", "--judge", "smolm2").complains(3, "unknown model 'smolm2'")
     cli("outcomes", "@last").complains(2, "--judge")

@@ -8,12 +8,10 @@ import pytest
 from support.commands import Cli
 
 from tertulia.models.rehearsal import RehearsalModel
-from tertulia.runs.access.engines import Engines
 from tertulia.state.errors import SettingError
 from tertulia.state.language_model import GenerationRequest
 from tertulia.state.parameters import PRESETS, Parameters
 from tertulia.state.records import Reply
-from tertulia.storage.store import SqlStore
 
 RUN = ("run", "tidewell", "--rehearse", "--rounds", "2", "--json")
 PAPER = ("--set", "preset=paper")
@@ -41,27 +39,6 @@ def test_what_is_set_beside_it_comes_over_it_in_any_order() -> None:
     assert Parameters().with_settings({"max_rounds": 4, "preset": "paper"}).max_turns == 4
     before = Parameters().with_settings({"top_p": 0.5, "judge_runs": 1})
     assert before.with_settings({"preset": "paper"}).judge_runs == 3
-
-
-def test_it_comes_over_a_scenario_s_own_settings(cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / "key.yaml").write_text(
-        "name: the key\ntime: 2026-05-06 09:30:00\nparticipants:\n"
-        "  - {name: Ida Falk, memories: [She has the key.]}\n  - {name: Jo Brandt, memories: [He lost his coat.]}\n"
-        "parameters: {removal_factor: 0.3, judge: 'off', top_p: 0.5}\n",
-        encoding="utf-8",
-    )
-    run = cli("run", str(tmp_path / "key.yaml"), "--rehearse", "--rounds", "1", *PAPER, "--json").json["run"]
-    made = parameters_of(cli, str(run))
-    assert (made["judge"], made["top_p"], made["removal_factor"]) == ("rating", 0.9, 0.3)
-
-
-def test_forks_keep_it_take_it_and_leave_it(cli: Cli) -> None:
-    plain, paper = (str(cli(*RUN, *settings).json["run"]) for settings in ((), PAPER))
-    assert cli("diff", paper, str(cli("fork", paper, "--at", "1", "--json").json["run"]), "--exit-code").code == 0
-    taken = str(cli("fork", plain, "--at", "2", *PAPER, "--set", "judge_runs=1", "--rounds", "2", "--json").json["run"])
-    assert parameters_of(cli, taken).items() >= {"preset": "paper", "judge_runs": 1, "special_rules": False}.items()
-    left = str(cli("fork", paper, "--at", "2", "--set", "preset=null", "--rounds", "2", "--json").json["run"])
-    assert parameters_of(cli, left).items() >= {"preset": None, "special_rules": True}.items()
 
 
 def test_it_is_listed_and_others_are_refused(cli: Cli) -> None:
@@ -144,30 +121,6 @@ def test_a_run_in_the_paper_s_words_is_recorded_resumed_forked_and_shown(
     assert any(candidate["inconsistency"] is not None for candidate in shown["candidates"])
 
 
-def test_a_run_stored_before_there_was_a_choice_goes_on_in_the_words_that_it_had(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recorded = Engines.recorded
-    with monkeypatch.context() as patched:
-        patched.setattr(
-            Engines,
-            "recorded",
-            lambda *given: {name: value for name, value in recorded(*given).items() if name != "wording"},
-        )
-        run = interrupted(cli, monkeypatch, "--set", "wording=own")
-    with SqlStore.open(Path("tertulia.db")) as store:
-        assert store.run(run).parameters.items() >= {"preset": "paper"}.items()
-        assert "wording" not in store.run(run).parameters
-    assert cli("resume", run, "--json").json["turns"] == 4
-    assert openings(cli, run, 4)[::2] == [OWN, OWN]
-    whole = str(cli(*TALK, "--rounds", "4", "--set", "wording=own").json["run"])
-    assert cli("diff", whole, run, "--exit-code").code == 0
-    fork = str(cli("fork", run, "--at", "3", "--json").json["run"])
-    assert cli("diff", run, fork, "--exit-code").code == 0
-    taken = str(cli("fork", run, "--at", "3", *PAPER, "--rounds", "4", "--json").json["run"])
-    assert openings(cli, taken, 3) == [OWN, openings(cli, run, 2)[1], PAPERS]
-
-
 def test_the_paper_s_words_are_english_and_of_two(cli: Cli) -> None:
     Path("key.yaml").write_text(GERMAN, encoding="utf-8")
     for settings, words in (
@@ -186,24 +139,3 @@ def test_the_paper_s_words_are_english_and_of_two(cli: Cli) -> None:
     cli("run", "team_building", "--rehearse", "--set", "wording=paper").complains(2, "wording=paper: ", "is a meeting")
     german = ("--set", "wording=paper", "--set", "language=de")
     cli("run", "villagers", "--rehearse", *german).complains(2, "wording=paper", "in German")
-
-
-def test_an_album_chat_is_recorded_and_forked_in_the_words_of_its_paper(cli: Cli) -> None:
-    settings = ("--rehearse", "--rounds", "1", "--set", "agents=2", "--set", "setting=high")
-    own = str(cli("run", "villagers", *settings, "--json").json["run"])
-    assert parameters_of(cli, own)["wording"] == "own"
-    paper = str(cli("fork", own, "--at", "1", "--set", "wording=paper", "--json").json["run"])
-    assert parameters_of(cli, paper)["wording"] == "paper"
-    for run, lead in ((own, "Two neighbours meet"), (paper, "Your environment description has")):
-        assert cli("show", run, "--turn", "1", "--json").json["units"][0]["text"].startswith(lead)
-    again = str(cli("fork", paper, "--at", "1", "--json").json["run"])
-    assert cli("diff", paper, again, "--exit-code").code == 0
-    refused = cli("run", "villagers", "--rehearse", *PAPER)
-    refused.complains(2, "preset=paper: ", "set wording=paper for the words of Fig. 13 to 15")
-
-
-def test_a_town_talks_in_the_paper_s_words(cli: Cli) -> None:
-    settings = ("--set", "max_turns=1", "--encounters-per-day", "1")
-    cli("simulate", "tidewell", "--rehearse", "--days", "1", *PAPER, *settings)
-    (run,) = (row["run"] for row in cli("runs", "--json").json["runs"])
-    assert openings(cli, run, 1) == [PAPERS]

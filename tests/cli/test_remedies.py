@@ -4,14 +4,13 @@ import pytest
 from support.commands import Cli, rehearse
 
 from tertulia.cli.terminal.commands import explain
-from tertulia.state.errors import SettingError, UsageError, meant_number
+from tertulia.state.errors import SettingError, UsageError
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ("list", "No such command 'list'; did you mean: tertulia runs"),
-        ("ls --limit 3", "did you mean: tertulia runs --limit 3"),
         ("runs list", "No such command 'list'; did you mean: tertulia runs"),
         ("lsit", "did you mean: tertulia runs"),
         ("rnu tidewell", "did you mean: tertulia run tidewell"),
@@ -23,7 +22,6 @@ from tertulia.state.errors import SettingError, UsageError, meant_number
         ("run tidewell --max-turns=4", "did you mean: tertulia run tidewell --rounds 4"),
         ("run tidewell --temp 0.5 --rehearse", "tertulia run tidewell --set temperature=0.5 --rehearse"),
         ("run tidewell --lamda 0.5", "No such option: --lamda; did you mean: tertulia run tidewell --lambda 0.5"),
-        ("run tidewell --temprature=0.5", "did you mean: tertulia run tidewell --set temperature=0.5"),
         ("run tidewell --rehersal", "did you mean: tertulia run tidewell --rehearse"),
         ("run tidewell --bogus 3", "No such option: --bogus; see `tertulia run --help`"),
         ("run tidewell -r 4", "No such option: -r; see `tertulia run --help`"),
@@ -32,7 +30,6 @@ from tertulia.state.errors import SettingError, UsageError, meant_number
             "run tidewell --lambda 0,5 --rounds 3",
             "takes a number; did you mean: tertulia run tidewell --lambda 0.5 --",
         ),
-        ("run tidewell --lambda=0,5", "did you mean: tertulia run tidewell --lambda=0.5"),
         ("run tidewell --rounds 2.5", "--rounds 2.5: takes a whole number"),
         ("run tidewell --set lambda=0,5", "--set lambda=0,5: takes a number (did you mean 0.5?)"),
         ("run team_building --set order=randm", "(did you mean 'random'?)"),
@@ -43,7 +40,6 @@ from tertulia.state.errors import SettingError, UsageError, meant_number
         ("run tidewell --model openai:x", "or --lambda 0"),
         ("sweep tidewell --lambda 0,5", "--lambda 0,5: λ is a number from 0 to 1"),
         ("sweep tidewell --lambda 0,5", "did you mean 0.5, or several, as in 0,0.5,1?"),
-        ("sweep tidewell --lambda 0;0,5;1", "did you mean 0,0.5,1?"),
         ("sweep tidewell --lambda 0 0.5 1", "several values of λ have commas between them: 0,0.5,1"),
         ("fork @last", "(for example: tertulia fork @last --at 3 --lambda 0.8)"),
         ("show", "Missing argument 'RUN'. (for example: tertulia show @last"),
@@ -76,10 +72,3 @@ def test_remedies_are_options_only_where_the_command_has_them() -> None:
     plain = UsageError("needs scores; set surrogate=smollm2")
     explain(plain, {"run": "k3f9"})
     assert str(plain) == "needs scores; set surrogate=smollm2", "as in Python, where nothing can be typed"
-
-
-@pytest.mark.parametrize(
-    ("given", "meant"), [("0,5", "0.5"), ("-1,25", "-1.25"), ("0.5", None), ("0,5,1", None), ("a,b", None), (3, None)]
-)
-def test_a_decimal_comma_is_a_point(given: object, meant: str | None) -> None:
-    assert meant_number(given) == meant

@@ -1,8 +1,5 @@
 """`replay`: what was recorded is told again as it was told live; and what reads a store needs no model."""
 
-import json
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,8 +8,6 @@ from support.commands import Cli
 from support.stored import a_case, a_run, write_turns
 
 from tertulia.storage.store import SqlStore
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -51,15 +46,6 @@ def test_a_part_of_it(cli: Cli, dialogue: str) -> None:
     assert [turn["text"] in told for turn in turns] == [False, False, True, True]
 
 
-def test_json_has_the_thoughts_on_demand(cli: Cli) -> None:
-    run = cli("run", "ferry_timetable", "--rehearse", "--rounds", "2", "--json").json["run"]
-    turns = cli("replay", run, "--thoughts", "--json").json["turns"]
-    assert [turn.pop("cognition") for turn in turns] == [
-        cli("show", run, "--turn", number, "--json").json["cognition"] for number in (1, 2)
-    ]
-    assert turns == cli("show", run, "--json").json["turns"]
-
-
 def test_pauses_follow_the_simulated_clock(cli: Cli, dialogue: str, pauses: list[float]) -> None:
     told_s = clocks(cli, dialogue)
     steps_s = [0.0, *(after - before for before, after in pairwise(told_s))]
@@ -72,11 +58,6 @@ def test_pauses_follow_the_simulated_clock(cli: Cli, dialogue: str, pauses: list
     pauses.clear()
     cli("replay", dialogue, "--speed", 0)
     assert pauses == []
-
-
-def test_nobody_waits_where_there_is_no_terminal(cli: Cli, dialogue: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tertulia.cli.commands.replay.time.sleep", lambda _: pytest.fail("it waited"))
-    assert cli("replay", dialogue, "--speed", 1).code == 0
 
 
 def test_ctrl_c(cli: Cli, dialogue: str, pauses: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,49 +110,3 @@ def test_bad_requests(cli: Cli, arguments: tuple[str, ...], code: int, words: li
     result = cli("replay", *arguments)
     result.complains(code, *words)
     assert result.out == ""
-
-
-def test_a_run_without_turns(cli: Cli) -> None:
-    with SqlStore.open(Path("tertulia.db"), create=True) as store:
-        store.create_run(a_run("empty"), a_case())
-    result = cli("replay", "empty")
-    assert result.code == 0
-    assert "no turns yet" in result.err
-    assert cli("replay", "empty", "--json").json["turns"] == []
-
-
-#: Runs commands, one after the other; prints the exit code of each, and what the first one said.
-WITHOUT_MODELS = """
-import contextlib, io, json, sys
-sys.modules.update(dict.fromkeys(("torch", "transformers", "sentence_transformers", "langgraph", "langchain_core")))
-from tertulia.cli.main import main
-codes, said = [], []
-for command in json.loads(sys.argv[1]):
-    sys.argv, out = ["tertulia", *command], io.TextIOWrapper(io.BytesIO(), "utf-8")
-    with contextlib.redirect_stdout(out):
-        try:
-            main()
-        except SystemExit as exit:
-            codes.append(exit.code or 0)
-        except ImportError:
-            codes.append("kept out")
-    out.seek(0)
-    said.append(out.read())
-print(json.dumps([codes, said[0]]))
-"""
-
-
-def test_neither_torch_nor_langgraph_is_needed(cli: Cli, dialogue: str, tmp_path: Path) -> None:
-    other = str(cli("run", "ferry_timetable", "--rehearse", "--rounds", "2", "--json").json["run"])
-    commands = (
-        ("replay", dialogue, "--json"),
-        ("replay", other, "--thoughts"),
-        ("diff", dialogue, other),
-        ("export", other, "--jsonl", str(tmp_path / "run.jsonl"), "--markdown", str(tmp_path / "run.md"), "--thoughts"),
-        ("run", "tidewell", "--rehearse"),  # this one needs langgraph
-    )
-    given = json.dumps([[*command, "--store", str(tmp_path / "tertulia.db")] for command in commands])
-    result = subprocess.run([sys.executable, "-c", WITHOUT_MODELS, given], cwd=ROOT, capture_output=True, text=True)
-    codes, replayed = json.loads(result.stdout)
-    assert (codes, "error" in result.stderr) == ([0, 0, 0, 0, "kept out"], False), result.stderr
-    assert len(json.loads(replayed)["turns"]) == 4

@@ -1,22 +1,16 @@
 """`runs`: the table and its filters, labels, and the removal of runs."""
 
-import os
-import pty
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from support.commands import Cli
-from support.group_stored import a_group_run, a_meeting
 from support.stored import NOW, a_case, a_run
 
 from tertulia.state.records import Turn, TurnRecord
 from tertulia.storage.store import SqlStore
 
-ROOT = Path(__file__).parents[2]
 COLUMNS = ["run", "status", "scenario", "order", "λ", "seed", "turns", "model", "from", "date", "label"]
 
 
@@ -50,14 +44,6 @@ def test_the_table_has_dates_and_the_json_more_fields(cli: Cli, store: SqlStore)
     assert (row["name"], row["label"], row["date"]) == ("cafe", None, f"{NOW.astimezone():%Y-%m-%d %H:%M}")
 
 
-def test_a_scenario_file_is_listed_under_its_own_name(cli: Cli, store: SqlStore) -> None:
-    store.create_run(a_group_run("m33t", scenario="/far/away/summer.yaml"), a_meeting())
-    store.create_run(a_run("f1le", scenario="/far/away/bench.yaml"), a_case())
-    names = {row["run"]: row["name"] for row in cli("runs", "--json").json["runs"]}
-    assert (names["m33t"], names["f1le"]) == ("The summer day", "bench")
-    assert "/far/away" not in cli("runs").out
-
-
 def test_filters(cli: Cli, store: SqlStore) -> None:
     assert listed(cli, "--scenario", "meadow") == ["dddd"]
     assert listed(cli, "--status", "failed") == ["dddd", "cccc"]
@@ -72,38 +58,6 @@ def test_filters_that_are_wrong(cli: Cli, store: SqlStore) -> None:
     cli("runs", "--status", "fnished").complains(2, "--status fnished: unknown (did you mean 'finished'?)")
     cli("runs", "--limit", "0").complains(2, "--limit 0: takes 1 or more")
     cli("runs", "--limit", "2", "label", "aaaa", "x").complains(2, "--limit", "runs label")
-
-
-def test_a_narrow_terminal_shows_fewer_columns_and_whole_words(cli: Cli, store: SqlStore) -> None:
-    widths = {}
-    for width in (60, 80, 200):
-        lines = in_terminal(width, "runs")
-        assert max(map(len, lines)) <= width, lines
-        widths[width] = lines[0].split()
-    assert widths[200] == COLUMNS
-    assert widths[80] == ["run", "status", "scenario", "λ", "turns", "model", "from", "date"]
-    assert widths[60][:3] == ["run", "status", "scenario"]
-
-
-def in_terminal(width: int, *arguments: str) -> list[str]:
-    """Return the lines that a command prints to a terminal of that width."""
-    master, terminal = pty.openpty()
-    environment = {**os.environ, "COLUMNS": str(width), "TERM": "xterm", "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "tertulia.cli.main", *arguments]
-    with subprocess.Popen(command, stdout=terminal, env=environment) as process:
-        os.close(terminal)
-        written = b""
-        while True:
-            try:
-                chunk = os.read(master, 4096)
-            except OSError:  # Linux: the other end is closed
-                break
-            if not chunk:
-                break
-            written += chunk
-    os.close(master)
-    assert process.returncode == 0
-    return written.decode().splitlines()
 
 
 # --- labels ---------------------------------------------------------------------------------------------------------
@@ -129,11 +83,6 @@ def test_what_hangs_on_a_run_goes_with_it_on_demand(cli: Cli, store: SqlStore) -
     assert listed(cli) == ["dddd", "aaaa"]
 
 
-def test_runs_that_are_all_named_need_no_further_option(cli: Cli, store: SqlStore) -> None:
-    assert cli("runs", "rm", "cccc", "aaaa", "bbbb", "--yes").code == 0
-    assert listed(cli) == ["dddd"]
-
-
 def test_nothing_is_removed_where_nobody_can_be_asked(cli: Cli, store: SqlStore) -> None:
     result = cli("runs", "rm", "dddd")
     result.complains(2, "--yes")
@@ -150,15 +99,3 @@ def test_somebody_at_a_terminal_is_asked(cli: Cli, store: SqlStore, monkeypatch:
     assert "dddd" in listed(cli)
     assert cli("runs", "rm", "dddd").code == 0
     assert "dddd" not in listed(cli)
-
-
-def test_the_store_may_stand_before_the_name_of_the_command(
-    cli: Cli, store: SqlStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    path = str(tmp_path / "tertulia.db")
-    (tmp_path / "elsewhere").mkdir()
-    monkeypatch.chdir(tmp_path / "elsewhere")
-    assert listed(cli, "--store", path)
-    cli("runs", "--store", path, "rm", "zzzz").complains(3, "'zzzz'", "aaaa")
-    cli("runs", "rm", "zzzz", "--store", path).complains(3, "'zzzz'", "aaaa")
-    cli("runs", "rm", "zzzz").complains(3, "tertulia.db")

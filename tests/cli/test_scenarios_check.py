@@ -43,19 +43,6 @@ def test_who_never_can_and_who_may_stay_silent_are_named_with_the_reason(cli: Cl
     assert "note: Runa may stay silent for good" in notes
 
 
-def test_settings_are_looked_at_and_an_order_without_a_race_needs_no_willingness(cli: Cli, tmp_path: Path) -> None:
-    lower = json.loads(cli("scenarios", "check", written(tmp_path), "--set", "willingness_threshold=0.3", "--json").out)
-    assert [person["never"] for person in lower["people"]] == [False, False, False]
-    ordered = json.loads(cli("scenarios", "check", written(tmp_path), "--set", "order=random", "--json").out)
-    assert ordered["warnings"] == []
-
-
-def test_a_schedule_that_leaves_fewer_than_two_is_told(cli: Cli, tmp_path: Path) -> None:
-    alone = BOILER.replace("traits: [introverted]", 'schedule: {leaves: "09:40"}')
-    warnings = json.loads(cli("scenarios", "check", written(tmp_path, alone), "--json").out)["warnings"]
-    assert warnings[-1] == "from 09:45 on fewer than two are there: the meeting ends then"
-
-
 def test_where_nobody_can_it_is_an_error_and_before_a_run_too(cli: Cli, tmp_path: Path) -> None:
     file = written(tmp_path)
     for command in (("scenarios", "check", file), ("run", file, "--rehearse")):
@@ -63,13 +50,6 @@ def test_where_nobody_can_it_is_an_error_and_before_a_run_too(cli: Cli, tmp_path
         assert result.code == 2
         assert "nobody can reach willingness_threshold=3" in result.err
         assert "Traceback" not in result.err
-
-
-def test_a_run_notes_on_standard_error_who_never_can(cli: Cli, tmp_path: Path) -> None:
-    result = cli("run", written(tmp_path), "--rehearse", "--rounds", "2", "--json")
-    assert result.code == 0
-    assert "note: Jonas can never come to speak" in " ".join(result.err.split())
-    assert json.loads(result.out.splitlines()[-1])["turns"] == 2
 
 
 def test_what_is_no_meeting_or_no_command_is_told(cli: Cli, tmp_path: Path) -> None:
@@ -93,14 +73,6 @@ def test_all_mistakes_of_a_file_are_told_at_once_and_none_that_follows(cli: Cli,
     unknown = BOILER + "goals: [{owner: Zoe, goal: x}]\nopening: {speaker: Kim, text: hi}\n"
     told = cli("run", written(tmp_path, unknown), "--rehearse").err.splitlines()
     assert ["'Zoe' is no" in told[0], "'Kim' is no" in told[1], len(told)] == [True, True, 2]
-
-
-def test_who_comes_after_the_last_round_is_told(cli: Cli, tmp_path: Path) -> None:
-    late = BOILER.replace('schedule: {leaves: "09:45"}', 'schedule: {joins: "09:50"}')
-    for rounds, told in (("20", "Runa joins after 20 minutes and can't come"), ("60", "may not come"), ("200", None)):
-        settings = ("--set", f"max_turns={rounds}", "--set", "max_minutes=60", "--json")
-        warnings = json.loads(cli("scenarios", "check", written(tmp_path, late), *settings).out)["warnings"]
-        assert any(told in warning for warning in warnings) if told else not any("Runa joins" in w for w in warnings)
 
 
 def test_villagers_are_checked_and_are_no_scenario(cli: Cli, tmp_path: Path) -> None:

@@ -48,13 +48,3 @@ def test_a_secret_is_told_to_its_owner_alone(cli: Cli, tmp_path: Path, text: str
     ana, *others = document["runs"][0]["people"]
     assert (ana["secret"] is None) == (ana["lines"] == 0)
     assert all(person["secret"] is None for person in others)
-
-
-def test_a_fork_changes_a_secret(cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / "van.yaml").write_text(DIALOGUE, encoding="utf-8")
-    cli("run", "van.yaml", "--rehearse", "--rounds", "2")
-    cli("fork", "@last", "--at", "2", "--person", "Ana.secret=Ana can't swim.")
-    with SqlStore.open(tmp_path / "tertulia.db", create=False) as store:
-        newest, parent = store.runs()
-        assert store.start(newest.run).participant("Ana").secret == "Ana can't swim."
-        assert store.start(parent.run).participant("Ana").secret == SECRET

@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from support.commands import Cli
 from support.package import ROOT
 
@@ -49,12 +48,3 @@ def test_a_value_is_printed_as_set_takes_it(cli: Cli) -> None:
     assert "default: false" in cli("settings", "record_scores").out
     assert "default: ''" in cli("settings", "removed_blocks").out
     assert "takes: rollback | rewrite" in cli("settings", "revision").out
-
-
-def test_lines_fit_a_terminal(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setattr("rich.console.Console.is_terminal", True)
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setenv("TERM", "dumb")
-    assert max(map(len, cli("settings").out.splitlines())) <= 80

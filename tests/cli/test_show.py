@@ -2,7 +2,6 @@
 
 import json
 import sqlite3
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -62,14 +61,6 @@ def test_every_node_has_its_state_before_and_after(cli: Cli, meeting: str, dialo
     assert [visit["turn"] for visit in by_speaker] == [2, 4]
 
 
-def test_states_follow_from_each_other(cli: Cli, dialogue: str) -> None:
-    """Turn by turn and within a turn: what one node leaves, the next one finds."""
-    found = visits(cli, dialogue, "--node", "all")
-    for before, after in pairwise(found):
-        shared = set(before["after"]) & set(after["before"])
-        assert {key: before["after"][key] for key in shared} == {key: after["before"][key] for key in shared}
-
-
 # --- cost -----------------------------------------------------------------------------------------------------------
 
 
@@ -94,15 +85,6 @@ def test_the_cost_is_that_of_the_journal(cli: Cli, tmp_path: Path, meeting: str)
     in_turns = sum(document["total"]["calls"] for document in by_turn)
     assert in_turns == sum(figures[0] for (_, node), figures in known.items() if node not in ("plan", "personality"))
     assert "tokens read" in cli("show", meeting, "--cost").out
-
-
-def test_a_fork_pays_for_its_own_turns(cli: Cli, dialogue: str) -> None:
-    fork = cli("fork", dialogue, "--at", "4", "--json").json["run"]
-    own, whole = (cli("show", run, "--cost", "--json").json["total"]["calls"] for run in (fork, dialogue))
-    assert 0 < own < whole
-    assert f"paid by {dialogue}" in cli("show", fork, "--cost").out
-    shared = [cli("show", run, "--cost", "--turn", "2", "--json").json["cost"] for run in (fork, dialogue)]
-    assert shared[0] == shared[1] != []
 
 
 def test_what_a_run_would_take(cli: Cli, tmp_path: Path) -> None:

@@ -1,17 +1,13 @@
 """`tertulia show RUN --turn N --check`: a line is read by its server again, within a budget that is told before."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
-from support.checked_runs import alter
 from support.commands import Cli
 from support.protocol_server import Served
-from support.tiny import save_tiny
 
 import tertulia as tt
-from tertulia.state.seat import Answer
 
 
 @pytest.fixture
@@ -63,61 +59,9 @@ def test_every_unit_is_left_out_where_the_budget_has_a_call_for_each(
     assert tt.open_store("tertulia.db").run(run).turn(2).why == shown.json["why"]
 
 
-def test_a_small_budget_reads_random_ablations_first(cli: Cli, run: str, served: Served) -> None:
-    tells(served)
-    shown = cli("show", run, "--turn", "2", "--check", "--calls", "12", "--json")
-    assert shown.code == 0, shown.err
-    assert f"turn 2: 12 calls of {served.address} will be made" in shown.err
-    assert len(asked(served)) == 13
-    assert 3 <= sum(unit.get("measured_loss") is not None for unit in shown.json["units"]) <= 4
-
-
-def test_a_server_that_stops_telling_leaves_what_was_measured(cli: Cli, run: str, served: Served) -> None:
-    tells(served)
-    read, left = served.read, [6]
-
-    def breaks_off(request: dict[str, Any]) -> list[tuple[str, float | None]]:
-        left[0] -= 1
-        return read(request) if left[0] > 0 else [(word, None) for word, _ in read(request)]
-
-    served.read = breaks_off
-    broken = cli("show", run, "--turn", "2", "--check")
-    broken.complains(1, "returned no log-probabilities of a prompt; 2 readings of this line so far are kept")
-    served.read = read
-    served.requests.clear()
-    whole = cli("show", run, "--turn", "2", "--check", "--json")
-    units = sum(unit["removable"] for unit in whole.json["units"])
-    assert f"turn 2: {units + 1 - 2} calls of {served.address} will be made; --calls" in whole.err
-    assert len(asked(served)) == units + 1 - 2
-
-
 def test_a_server_that_does_not_tell_needs_a_reader(cli: Cli, run: str) -> None:
     cli("show", run, "--turn", "2", "--check").complains(1, "does not tell how likely a line is; name a model")
     cli("show", run, "--turn", "2", "--check", "--reader", "rehearsal").complains(2, "rehearsal is a stand-in")
-
-
-def test_a_model_of_this_machine_scores_the_line_and_measures_what_that_names(
-    cli: Cli, without_weights: None, served: Served, tmp_path: Path
-) -> None:
-    reader = str(save_tiny(tmp_path / "tiny"))
-    short = ("--set", "memory_items_min=1", "--set", "memory_items_max=2", "--set", "previous_dialogues_max=0")
-    command = ("run", "tidewell", "--rounds", "2", "--model", served.model, "--lambda", "0", *short, "--json")
-    run = str(cli(*command).json["run"])
-    served.requests.clear()
-    shown = cli("show", run, "--turn", "2", "--check", "--reader", reader, "--json")
-    assert shown.code == 0, shown.err
-    assert served.requests == []
-    found = shown.json
-    assert found["line_scored_by"] == f"{reader}, attention beyond a neutral reply's (surrogate of {served.model})"
-    assert found["measured_by"] == reader
-    assert found["why"].partition(". ")[0].endswith(f", as {reader} reads it")
-    units = {unit["id"]: unit for unit in found["units"]}
-    assert all(isinstance(unit["line_score"], float) for unit in units.values() if unit["removable"])
-    measured = [unit for unit in units.values() if unit.get("measured_loss") is not None]
-    assert {each["unit"] for each in found["leaned_on"]} <= {unit["id"] for unit in measured}
-    assert f"{len(measured) + 1} readings of its prompt by {reader}" in shown.err
-    again = cli("show", run, "--turn", "2", "--check", "--json")
-    assert (again.json, again.err) == (found, ""), "the one that scored it is its reader from then on"
 
 
 @pytest.mark.parametrize(
@@ -133,9 +77,3 @@ def test_a_model_of_this_machine_scores_the_line_and_measures_what_that_names(
 def test_what_can_not_be_checked_is_refused_in_a_line(cli: Cli, options: tuple[str, ...], words: str) -> None:
     run = tt.run("tidewell", rounds=1, rehearse=True)
     cli("show", run.id, *options).complains(2, words)
-
-
-def test_a_line_that_was_written_by_hand_has_no_prompt(cli: Cli) -> None:
-    run = tt.run("tidewell", rounds=2, rehearse=True, seat="Leila Haddad", ask=lambda _: Answer(words="I typed this."))
-    alter(Path("tertulia.db"), "runs", rehearsed=0, model="smollm2")
-    cli("show", run.id, "--turn", "2", "--check").complains(2, "turn 2 was written by hand: there is no prompt")

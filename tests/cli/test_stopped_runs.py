@@ -1,8 +1,6 @@
 """Runs that are interrupted or fail, and commands that are: how they say so, and what they leave."""
 
-import asyncio
 import contextlib
-import functools
 import json
 import os
 import pty
@@ -15,13 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.commands import ENDLESS, Cli, rehearse, utterances
+from support.commands import ENDLESS, Cli, utterances
 from support.tiny import tiny_language_model
 
-from tertulia.cli.driving import LiveRun
 from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel
-from tertulia.nodes.town.encounter import next_encounter
-from tertulia.runs.driving.events import Event, StepStarted
 from tertulia.state.language_model import GenerationRequest
 from tertulia.state.records import Reply
 
@@ -38,13 +33,7 @@ def start(folder: Path, *arguments: str, **streams: Any) -> "subprocess.Popen[st
     return subprocess.Popen([*TERTULIA, *arguments], cwd=folder, env=environment, text=True, **streams)
 
 
-# --- the same again -------------------------------------------------------------------------------------------------
-
-
-def test_a_seed_is_a_conversation(cli: Cli) -> None:
-    first, same, other = (utterances(cli, rehearse(cli, "--seed", seed)) for seed in ("4", "4", "5"))
-    assert first == same != other
-    assert utterances(cli, rehearse(cli, "--set", "seed=5")) == other
+# --- at a terminal ---------------------------------------------------------------------------------------------------
 
 
 def test_a_terminal_sees_each_step(tmp_path: Path) -> None:
@@ -111,9 +100,6 @@ def test_a_model_that_fails_in_mid_turn(
 
 
 TALK = ("run", "tidewell", *ENDLESS, "--rounds", "3")
-MEETING = ("run", "mothers_house", "--rounds", "3")
-ALBUM = ("run", "villagers", "--set", "agents=4", "--rounds", "2")
-TOWN = ("simulate", "tidewell", "--set", "max_turns=3", "--encounters-per-day")
 TOWN_GOES_ON = ("simulate", "--resume", "@last")
 
 
@@ -141,55 +127,6 @@ def test_a_stopped_turn_leaves_no_checkpoint_that_an_undisturbed_run_has_not(
     _leave_the_same(cli, (*begins, *ON_DEMAND, "--rehearse"))
 
 
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("before", "begins", "turn"),
-    [
-        ((), (*TALK, "--rehearse"), 1),
-        ((), (*MEETING, "--rehearse"), 2),
-        ((), (*ALBUM, "--rehearse"), 3),
-        (((*TALK, "--rehearse"),), ("fork", "@last", "--at", "2", "--say", "Well."), 3),
-    ],
-)
-def test_nor_does_a_turn_that_is_stopped_again_in_its_first_step(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch, before: tuple[Command, ...], begins: Command, turn: int
-) -> None:
-    assert all(cli(*earlier).code == 0 for earlier in before)
-
-    def stop(event: Event) -> None:
-        if isinstance(event, StepStarted) and event.turn == turn:
-            signal.raise_signal(signal.SIGINT)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(LiveRun, "event", lambda _, event: stop(event))
-        assert [cli(*step).code for step in (begins, ("resume", "@last"), ("resume", "@last"))] == [130] * 3
-    assert cli("resume", "@last").code == 0
-    _leave_the_same(cli, *before, begins)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("stopped_at", [1, 2])
-def test_nor_does_a_town_that_is_stopped_again_as_an_encounter_begins(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch, stopped_at: int
-) -> None:
-    begins, goes_on = (*TOWN, str(stopped_at), "--rehearse"), TOWN_GOES_ON
-    begun: list[int] = []
-
-    @functools.wraps(next_encounter)
-    async def stopping(state: Any, runtime: Any) -> Any:
-        begun.append(1)
-        if len(begun) >= stopped_at:
-            signal.raise_signal(signal.SIGINT)
-            await asyncio.sleep(0)
-        return await next_encounter(state, runtime)
-
-    with monkeypatch.context() as patched:
-        patched.setattr("tertulia.graphs.town.next_encounter", stopping)
-        assert [cli(*step).code for step in (begins, goes_on, goes_on)] == [130] * 3
-    assert cli(*goes_on).code == 0
-    _leave_the_same(cli, begins)
-
-
 def _leave_the_same(cli: Cli, *undisturbed: Command) -> None:
     """Assert that commands that nobody stops leave, in a store of their own, the same checkpoints as there are."""
     stopped = checkpoints()
@@ -203,27 +140,6 @@ def checkpoints() -> dict[str, list[Any]]:
     with contextlib.closing(sqlite3.connect("tertulia.db")) as connection:
         counted = "SELECT checkpoint_ns, count(*) FROM {} GROUP BY thread_id, checkpoint_ns ORDER BY min(rowid)"
         return {table: list(connection.execute(counted.format(table))) for table in ("checkpoints", "writes")}
-
-
-SWEEP = ("sweep", "tidewell", "--rehearse", "--lambda", "0", "--trials", "1", "--rounds", "1", "--name", "grid")
-PILOT = ("run", "tidewell", "--rehearse", "--rounds", "2", "--diversity", "medium", "--pilot", "3")
-
-
-@pytest.mark.full
-def test_a_lock_that_a_killed_command_has_left_goes_with_the_next(cli: Cli, tmp_path: Path) -> None:
-    cli("run", "tidewell", "--rehearse", "--rounds", "1")
-    for done, code in (
-        (("runs", "rm", "@last", "--yes"), 0),
-        (("runs", "rm", "k3f9", "--yes"), 3),
-        (SWEEP, 0),
-        (("lab", "resume", "grid"), 0),
-        (PILOT, 2),  # the rehearsal does not heed λ
-        ((*PILOT[:-1], "4"), 2),
-    ):
-        for name in ("k3f9", "grid", "pilot-0f"):
-            (tmp_path / f"tertulia.db.{name}.lock").write_text("4194304")  # no process has this number
-        assert cli(*done).code == code, done
-        assert not list(tmp_path.glob("*.lock")), done
 
 
 #: Runs the command line, which gets a signal while it imports a module, before it does anything, or when all is done.

@@ -47,19 +47,6 @@ def test_a_wrong_example_is_found(example: str, problem: str) -> None:
     assert problem in found
 
 
-@pytest.mark.parametrize(
-    "example",
-    [
-        "```console\n$ TERTULIA_STORE=a.db tertulia runs --limit 3 > runs.txt\n```",
-        "```console\n$ tertulia run tidewell --model 'http://localhost:8000/v1#NAME' --lambda 0  # a; --b\n```",
-        "```console\n$ tertulia search '\"team day\" train*' --kind thought; tertulia doctor\n```",
-        "`tertulia show RUN --turn N` and `tertulia graph utterance --scenario FILE`",
-    ],
-)
-def test_a_true_example_is_accepted(example: str) -> None:
-    assert list(problems_of(example, ROOT)) == []
-
-
 def test_every_public_name_is_explained() -> None:
     page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
     assert [name for name in tertulia.__all__ if not re.search(rf"\b{name}\b", page)] == []

@@ -126,8 +126,3 @@ def test_the_example_of_a_docstring_runs(code: str, names: dict[str, Any]) -> No
     import tertulia.langgraph  # noqa: F401
 
     execute(code, names)
-
-
-def test_examples_are_found() -> None:
-    assert len([*examples_in_docstrings()]) >= 23
-    assert sum(len(blocks_of(page)) for page in PAGES) >= 25

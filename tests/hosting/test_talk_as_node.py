@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command
 from support.hosted import HELLO, PEOPLE, graph_of, thread
 
 import tertulia as tt
 import tertulia.langgraph
-from tertulia.langgraph import ParentStateError, PeopleError
+from tertulia.langgraph import PeopleError
 from tertulia.state.errors import SettingError, UsageError
 
 #: More than a pool of threads has on a small machine, so that they could wait for each other for ever.
@@ -69,29 +68,6 @@ def test_somebody_else_is_heard_and_never_has_the_floor(tmp_path: Path) -> None:
     assert any("kingfisher" in text for text in texts)
 
 
-def test_the_speaker_of_an_order_and_a_review(tmp_path: Path) -> None:
-    graph = talking(tmp_path, PEOPLE, order="random", rounds=2, review=True)
-    state = graph.invoke(HELLO, thread())
-    words = ["It is gone.", "So it is."]
-    for text in words:
-        assert state["__interrupt__"][0].value["speaker"] in ("Ana", "Bo")
-        state = graph.invoke(Command(resume=text), thread())
-    assert [message.content for message in state["messages"]] == words
-
-
-def test_rounds_are_steps_of_the_history(tmp_path: Path) -> None:
-    graph = talking(tmp_path, PEOPLE, rounds=3, interrupt_before=["open_round"])
-    graph.invoke(HELLO, thread())
-    for _ in range(3):
-        (task,) = graph.get_state(thread(), subgraphs=True).tasks
-        assert task.state.next == ("open_round",)
-        graph.invoke(None, thread())
-    inner = {"configurable": {"thread_id": "t", "checkpoint_ns": task.state.config["configurable"]["checkpoint_ns"]}}
-    rounds = {state.values.get("round") for state in graph.get_state_history(inner)}
-    assert {0, 1, 2} <= rounds
-    assert graph.get_state(thread()).next == ()
-
-
 def test_an_exchange_has_a_picture_and_its_words(tmp_path: Path) -> None:
     graph = exchanging(tmp_path)
     first = graph.invoke(HELLO, thread())
@@ -107,23 +83,6 @@ def test_an_exchange_has_a_picture_and_its_words(tmp_path: Path) -> None:
     (run,) = tt.open_store(tmp_path / "talk.db").runs()
     assert [turn.text for turn in run.turns] == [held["question"]["text"], second["exchange"]["question"]["text"]]
     assert run.turn(1).parts["answer"].text == held["answer"]["text"]
-
-
-def test_exchanges_are_remembered_and_branch(tmp_path: Path) -> None:
-    graph = exchanging(tmp_path, ALBUMS[:2])
-    graph.invoke(HELLO, thread())
-    last = graph.invoke({"messages": []}, thread())
-    earlier = last["messages"][0].content
-    assert any(earlier in unit["text"] for unit in last["exchange"]["plan"]["units"])
-    before = next(
-        state
-        for state in graph.get_state_history(thread())
-        if state.next == ("node",) and len(state.values["messages"]) == 2
-    )
-    again = graph.invoke(None, before.config)
-    assert [m.content for m in again["messages"]] == [m.content for m in last["messages"]]
-    assert len(tt.open_store(tmp_path / "talk.db").runs()) == 2
-    assert asyncio.run(graph.ainvoke(HELLO, thread("async")))["messages"][0].content == earlier
 
 
 @pytest.mark.parametrize(
@@ -144,16 +103,3 @@ def test_exchanges_are_remembered_and_branch(tmp_path: Path) -> None:
 def test_what_can_not_be_is_told_when_the_graph_is_made(made: Any, error: type, says: str) -> None:
     with pytest.raises(error, match=says):
         made()
-
-
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"asker": "Dora"}, r"^asker=Dora: is none of the people"),
-        ({"asker": "Ana", "answerer": "Ana"}, r"^answerer=Ana: Ana asks; name somebody else"),
-    ],
-)
-def test_who_can_not_meet_is_told(tmp_path: Path, given: Any, says: str) -> None:
-    exchange = tertulia.langgraph.exchange(ALBUMS, model="rehearsal", store=str(tmp_path / "a.db"))
-    with pytest.raises(ParentStateError, match=says):
-        exchange.invoke({"messages": [], **given})

@@ -22,7 +22,6 @@ import tertulia as tt
 import tertulia.langgraph
 from tertulia.langgraph import ParentStateError, PeopleError
 from tertulia.state.errors import SettingError, TertuliaError, UsageError
-from tertulia.storage.store import SqlStore
 
 
 def test_ten_lines_sync_and_async_interrupted_and_resumed(tmp_path: Path) -> None:
@@ -75,20 +74,6 @@ def test_words_scores_and_removed_units_are_those_in_the_store(tmp_path: Path) -
     assert said["removal_factor"] == 0.5
 
 
-def test_the_same_seed_says_the_same_and_another_something_else(tmp_path: Path) -> None:
-    def words(folder: str, **options: Any) -> list[str]:
-        (tmp_path / folder).mkdir()
-        graph = speaking(tmp_path / folder, **options)
-        for _ in range(3):
-            state = graph.invoke(HELLO, thread())
-        return [message.content for message in state["messages"]]
-
-    first = words("a")
-    assert words("b") == first
-    assert words("c", seed=2) != first
-    assert words("d", removal_factor=0) != first
-
-
 def test_a_conversation_is_one_run_and_people_speak_in_turn(tmp_path: Path) -> None:
     graph = speaking(tmp_path)
     for _ in range(4):
@@ -109,13 +94,6 @@ def test_what_others_say_in_messages_goes_in(tmp_path: Path) -> None:
     assert not any("Be brief." in text for text in texts)
     assert said["scores"] is None
     assert said["removed"] == []
-
-
-def test_of_three_the_speaker_thinks_first_and_who_is_asked_for_speaks(tmp_path: Path) -> None:
-    graph = speaking(tmp_path, people=[*PEOPLE, {"name": "Cy", "goals": ["buy the boat"]}])
-    said = graph.invoke({**HELLO, "speaker": "Cy"}, thread())["utterance"]
-    assert said["speaker"] == "Cy"
-    assert {"goals", "situation"} <= {unit["block"] for unit in said["units"]}
 
 
 # --- LangGraph's own ways -------------------------------------------------------------------------------------------
@@ -141,14 +119,6 @@ async def test_an_asynchronous_checkpointer_does_and_steps_are_streamed(tmp_path
     assert inner[:3] == ["enter", "think", "begin_utterance"]
     assert {"retrieve_memory", "score", "prune", "generate", "record"} <= set(inner)
     assert events[-1][1]["node"]["messages"][-1].name == "Ana"
-
-
-def test_steps_are_streamed_synchronously_and_drawn(tmp_path: Path) -> None:
-    graph = speaking(tmp_path)
-    steps = [next(iter(update)) for _, update in graph.stream(HELLO, thread(), stream_mode="updates", subgraphs=True)]
-    assert steps[0] == "enter"
-    assert steps[-1] == "node"
-    assert "node:prune" in graph.get_graph(xray=True).nodes
 
 
 def test_removed_units_are_edited_before_anything_is_said(tmp_path: Path) -> None:
@@ -185,22 +155,6 @@ def test_time_travel_says_the_same_again_and_branches_without_touching_what_was(
     forks = [run for run in runs if run.parent is not None]
     assert forks
     assert all(turns[:2] == [m.content for m in last["messages"][:2]] for turns in spoken)
-
-
-def test_travel_into_a_turn_that_is_over_leaves_its_record(tmp_path: Path) -> None:
-    speak = tertulia.langgraph.utterance(
-        PEOPLE, model="rehearsal", removal_factor=0.5, store=str(tmp_path / "a.db"), checkpointer=InMemorySaver()
-    )
-    first = speak.invoke(HELLO, thread())["utterance"]
-    before = next(state for state in speak.get_state_history(thread()) if state.next == ("generate",))
-    second = speak.invoke(None, speak.update_state(before.config, {"removed": []}))["utterance"]
-    assert second["removed"] == []
-    assert first["removed"] != []
-    assert first["run"] != second["run"]
-    store = tt.open_store(tmp_path / "a.db")
-    for said in (first, second):
-        turn = store.run(said["run"]).turn(1)
-        assert (turn.text, len(turn.details.record.removed)) == (said["text"], len(said["removed"]))
 
 
 def test_a_person_puts_other_words(tmp_path: Path) -> None:
@@ -248,13 +202,6 @@ def test_another_process_goes_on(tmp_path: Path) -> None:
     stopped, resumed = (program(tmp_path, str(tmp_path / "talk.db")) for _ in range(2))
     assert (stopped.returncode, resumed.returncode) == (0, 0), (stopped.stderr, resumed.stderr)
     assert resumed.stdout.strip() == whole
-
-
-def test_what_was_in_memory_is_told_to_be_gone(tmp_path: Path) -> None:
-    stopped, resumed = (program(tmp_path, ":memory:") for _ in range(2))
-    assert stopped.returncode == 0, stopped.stderr
-    assert "the store :memory: has no run" in resumed.stderr
-    assert "StorageError" in resumed.stderr
 
 
 # --- states of parents ----------------------------------------------------------------------------------------------
@@ -344,21 +291,6 @@ def test_somebody_alone_is_told(tmp_path: Path) -> None:
 def test_a_model_that_is_none_is_told_when_it_is_opened(tmp_path: Path) -> None:
     with pytest.raises(TertuliaError, match="nowhere"):
         speaking(tmp_path, model="nowhere").invoke(HELLO, thread())
-
-
-def test_people_may_be_objects_and_nodes_may_be_chosen(tmp_path: Path) -> None:
-    @tt.scorer
-    def by_length(units: Any) -> list[float]:
-        return [float(len(unit.text)) for unit in units]
-
-    people = [tt.Person(name=name, traits="dry", memories=["It rained."]) for name in ("Ana", "Bo")]
-    said = speaking(tmp_path, people=people, additions=tt.Additions(nodes={"score": by_length})).invoke(
-        HELLO, thread()
-    )["utterance"]
-    assert any("It rained." in unit["text"] for unit in said["units"])
-    assert said["scores"] == {unit["id"]: float(len(unit["text"])) for unit in said["units"]}
-    with SqlStore.open(tmp_path / "talk.db") as store:
-        assert store.turn_record(said["run"], 1).scored_by == "by_length"
 
 
 def test_the_graph_runs_alone_too(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@
 `Ada Lind` lives there too: her name begins with Ada's. She meets nobody.
 """
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from support.stored import a_case, a_run
@@ -85,34 +84,4 @@ def write_town(store: SqlStore, name: str = "t0wn") -> Simulation:
             run=run,
         )
         store.simulations.save_encounter(name, encounter)
-    return simulation
-
-
-def write_busy_town(store: SqlStore, people: Sequence[str], pairs: Sequence[tuple[str, str]]) -> Simulation:
-    """Store a town of one day on which these pairs meet, and say nothing."""
-    parts = {"status": "interrupted", "model": "m", "embedder": "e", "rehearsed": False, "seed": 3, "days": 1}
-    simulation = Simulation(
-        simulation="busy",
-        town="quay",
-        encounters_per_day=len(pairs),
-        parameters=a_run().parameters,
-        created=a_run().created,
-        **parts,
-    )
-    residents = tuple(Resident(persona=Persona(name=person, age=30), days=()) for person in people)
-    town = Town(name="quay", begins=BEGINS, residents=residents)
-    store.simulations.create(simulation, town, dict.fromkeys(people, ((), ())))
-    for number, (initiator, partner) in enumerate(pairs, start=1):
-        store.create_run(a_run(f"busy-1-{number}", status="finished"), a_case())
-        encounter = Encounter(
-            day=1,
-            number=number,
-            time=BEGINS + timedelta(minutes=number),
-            place=None,
-            initiator=initiator,
-            partner=partner,
-            activities=(None, None),
-            run=f"busy-1-{number}",
-        )
-        store.simulations.save_encounter(simulation.simulation, encounter)
     return simulation

@@ -34,16 +34,6 @@ async (factors) => {{
 }}
 """
 
-_FRAME = f"""
-async (factor) => {{
-  const move = {_MOVE};
-  await new Promise((resolve) => requestAnimationFrame(resolve));
-  move(document.querySelector(".making input[type=range]"), factor, "input");
-  // The frame in which the move is drawn begins, and what stands behind it in the queue runs once it is painted.
-  await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
-}}
-"""
-
 
 def open_turn(page: Page, address: str, run: str, turn: int, query: str = "") -> None:
     """Open the pane of a turn, and wait until it is there; a page that is open goes there without loading anew."""
@@ -64,28 +54,6 @@ def struck_units(page: Page, factors: Iterable[float]) -> list[list[set[str]]]:
         [{unit for unit, removed in units if removed[place] == "1"} for place in range(len(units[0][1]))]
         for units in shown
     ]
-
-
-def slider_work_ms(page: Page, factors: Iterable[float]) -> list[float]:
-    """For each move of the slider: the milliseconds of CPU that the page's thread works until the change is painted.
-
-    The time that passes is the business of benchmarks/stores/viewer.py: on a busy machine it says nothing of the page.
-    """
-    session = page.context.new_cdp_session(page)
-    session.send("Performance.enable", {"timeDomain": "threadTicks"})
-
-    def worked_ms() -> float:
-        metrics = session.send("Performance.getMetrics")["metrics"]
-        return 1000 * next(float(metric["value"]) for metric in metrics if metric["name"] == "TaskDuration")
-
-    work, before = [], worked_ms()
-    for factor in factors:
-        page.evaluate(_FRAME, repr(float(factor)))
-        after = worked_ms()
-        work.append(after - before)
-        before = after
-    session.detach()
-    return work
 
 
 def show_prompt(

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page
 
 from tertulia.state.language_model import Embedder
 from tertulia.viewer.checks import Check
@@ -19,6 +20,27 @@ ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
+
+AXE = Path(__file__).parents[2] / "tertulia" / "viewer" / "page" / "node_modules" / "axe-core" / "axe.min.js"
+
+_FOUND = """async () => {
+    const shown = (node) => `${node.html.slice(0, 160)} ${node.any[0]?.message ?? ""}`;
+    const { violations } = await axe.run(document, { resultTypes: ["violations"] });
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(shown).join(" | ")}`);
+}"""
+
+
+def violations(page: Page) -> list[str]:
+    """Return what axe finds in a page, in a light and a dark theme; skip the test where it is not installed."""
+    if not AXE.is_file():
+        pytest.skip("axe-core is not installed; install it with: make viewer-packages")
+    if page.evaluate("typeof axe") == "undefined":
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+    found: list[str] = []
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        found += [f"{theme}: {line}" for line in page.evaluate(_FOUND)]
+    return found
 
 
 def chromium() -> str:

@@ -80,6 +80,7 @@ class Runs(NamedTuple):
             "agent": f"#/runs/{self.meeting}/minds?agent={quote(self.agent)}",
             "figures": f"#/runs/{self.meeting}/figures",
             "compare": f"#/compare/{self.dialogue}/{self.fork}",
+            "experiments": "#/experiments",
             "experiment": "#/experiments/grid",
             "experiment by setting": "#/experiments/grid?axis=settings&setting=Half&case=tidewell:0",
             "town": f"#/towns/{self.simulation}",

@@ -3,32 +3,25 @@
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from playwright.sync_api import Browser, Error, Page, expect
-from support.viewer_page import serving
+from support.viewer_page import AXE, serving, violations
 from support.viewer_views import Runs, rehearse_all, resize, text_at, text_of, watched
 
 import tertulia
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.html_file import html_of_run
 
-AXE = Path(__file__).parents[2] / "tertulia" / "viewer" / "page" / "node_modules" / "axe-core" / "axe.min.js"
-
 #: Views that are tried in the file too; the others are the same there.
 IN_FILE = ("meeting", "minds", "figures", "no run")
 
 WIDTHS = (360, 768, 1280, 2560)
 
-#: The themes in which axe is asked, by width.
-ASKED: dict[int, tuple[Literal["light", "dark"], ...]] = {360: ("light", "dark"), 1280: ("light", "dark")}
+#: The widths in which axe is asked.
+ASKED = (360, 1280)
 
-_FOUND = """async () => {
-    const shown = (node) => `${node.html.slice(0, 160)} ${node.any[0]?.message ?? ""}`;
-    const { violations } = await axe.run(document, { resultTypes: ["violations"] });
-    return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(shown).join(" | ")}`);
-}"""
 
 _WIDER = """() => {
     const { scrollWidth, clientWidth } = document.documentElement;
@@ -90,15 +83,12 @@ def visited(browser: Browser, places: dict[str, str]) -> Visited:
     noted = Visited({}, [], [], watched(page))
     for name, place in places.items():
         noted.texts[place] = text_at(page, place)
-        if AXE.is_file() and page.evaluate("typeof axe") == "undefined":
-            page.evaluate(AXE.read_text(encoding="utf-8"))
         for width in WIDTHS:
             resize(page, width)
             if wider := page.evaluate(_WIDER):
                 noted.wider.append(f"{name}, {width}: {wider}")
-            for theme in ASKED.get(width, ()) if AXE.is_file() else ():
-                page.emulate_media(color_scheme=theme)
-                noted.violations.extend(f"{name}, {theme}, {width}: {line}" for line in page.evaluate(_FOUND))
+            if AXE.is_file() and width in ASKED:
+                noted.violations.extend(f"{name}, {width}: {line}" for line in violations(page))
         resize(page, 1280)
     context.close()
     assert not errors
@@ -192,17 +182,3 @@ def test_the_keyboard_alone_reaches_everything(page: Page, store: Path, address:
 def test_any_address_reopens_the_same_view(page: Page, visited: Visited) -> None:
     for place, text in reversed(visited.texts.items()):
         assert text_at(page, place) == text, place
-
-
-def test_what_was_clicked_stands_in_the_address(page: Page, browser: Browser, address: str, runs: Runs) -> None:
-    page.set_default_timeout(8_000)
-    text_at(page, f"{address}#/runs/{runs.meeting}")
-    page.keyboard.press("ArrowRight")
-    text_of(page)
-    page.get_by_role("button", name="Thoughts").click()
-    page.get_by_role("link", name="Candidates").or_(page.get_by_role("button", name="Candidates")).first.click()
-    text = text_of(page)
-    assert re.search(r"turn=2\b", page.url)
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
-    assert text_at(context.new_page(), page.url) == text
-    context.close()

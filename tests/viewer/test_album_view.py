@@ -10,10 +10,10 @@ from support.viewer_page import serving
 from support.viewer_views import watched
 
 from tertulia.state.album import PictureFile, Population, picture_hash
-from tertulia.state.errors import NotFoundError, UsageError
+from tertulia.state.errors import NotFoundError
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.by_path import document_at
-from tertulia.viewer.documents.population import MOST_BYTES, image_type
+from tertulia.viewer.documents.population import MOST_BYTES
 from tertulia.viewer.html_file import html_of_run
 
 PNG = base64.b64decode(
@@ -67,22 +67,6 @@ def test_a_picture_is_shown_only_if_it_is_small_and_known_by_its_bytes(
     assert reason in pot["no_image"]
 
 
-def test_the_type_of_a_picture_is_that_of_its_bytes() -> None:
-    assert image_type(b"RIFF\x00\x00\x00\x00WEBPVP8 ") == "image/webp"
-    assert image_type(b"\xff\xd8\xff\xe0") == "image/jpeg"
-    assert image_type(b"GIF89a") == "image/gif"
-    assert image_type(b"") is None
-
-
-def test_a_run_that_is_no_album_chat_has_no_album(tmp_path: Path) -> None:
-    from support.stored import a_case, a_run
-
-    with SqlStore.open(tmp_path / "t.db", create=True) as store:
-        store.create_run(a_run(), a_case())
-        with pytest.raises(UsageError, match="is no album chat"):
-            document_at(store, "runs/k3f9/album")
-
-
 def test_the_matrix_follows_the_round_and_a_picture_its_journey(page: Page, tmp_path: Path) -> None:
     write(tmp_path / "t.db")
     with serving(tmp_path / "t.db") as address:
@@ -105,18 +89,6 @@ def test_the_matrix_follows_the_round_and_a_picture_its_journey(page: Page, tmp_
         expect(journey).to_be_visible()
 
 
-def test_the_list_shows_the_first_pictures_of_an_album_chat(page: Page, tmp_path: Path) -> None:
-    write(tmp_path / "t.db")
-    with SqlStore.open(tmp_path / "t.db") as store:
-        (picture,) = document_at(store, "strips/a1b2")["pictures"]
-    assert picture["image"].startswith("data:image/png;base64,")
-    with serving(tmp_path / "t.db") as address:
-        page.goto(address)
-        strip = page.locator("[data-run=a1b2] .strip img")
-        expect(strip).to_have_count(1)
-        expect(strip).to_have_attribute("alt", picture["caption"])
-
-
 def test_the_strip_of_a_list_begins_with_the_pictures_that_were_shown(tmp_path: Path) -> None:
     file = PictureFile(hash=picture_hash(PNG), width=1, height=1)
     held = tuple(picture.model_copy(update={"file": file}) for picture in reversed(PICTURES))
@@ -124,34 +96,6 @@ def test_the_strip_of_a_list_begins_with_the_pictures_that_were_shown(tmp_path: 
     with SqlStore.open(tmp_path / "t.db") as store:
         pictures = document_at(store, "strips/a1b2")["pictures"]
     assert [picture["id"] for picture in pictures] == ["pot.png", "tub-white", "map", "tub-black"]
-
-
-def test_the_picture_of_an_exchange_is_small_beside_its_lines_and_its_why(page: Page, tmp_path: Path) -> None:
-    write(tmp_path / "t.db")
-    asked = watched(page)
-    with serving(tmp_path / "t.db") as address:
-        page.goto(f"{address}#/runs/a1b2?turn=1")
-        for place in (page.get_by_role("option").first, page.get_by_role("region", name="Why")):
-            picture = place.get_by_role("img", name="pot: Beige")
-            expect(picture).to_be_visible()
-            expect(picture).to_have_attribute("loading", "lazy")
-            assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") == 1
-        expect(page.get_by_role("option").nth(1).get_by_role("img")).to_have_count(0)  # there is only its caption
-        assert [url for url in asked if "/pictures/" in url] == [f"{address}api/pictures/a1b2/pot.png"]
-        page.get_by_role("region", name="Why").get_by_role("link", name="The journey of the picture").click()
-        expect(page.get_by_role("heading", name="The journey of pot: Beige")).to_be_visible()
-        page.goto(f"{address}#/runs/a1b2?turn=2")
-        expect(page.get_by_role("region", name="Why")).to_contain_text("not shown: the store has its caption alone")
-
-
-def test_a_picture_that_can_not_be_drawn_is_said_in_words(page: Page, tmp_path: Path) -> None:
-    write(tmp_path / "t.db", PNG[:20])
-    with serving(tmp_path / "t.db") as address:
-        page.goto(f"{address}#/runs/a1b2?turn=1")
-        for place in (page.get_by_role("option").first, page.get_by_role("region", name="Why")):
-            expect(place).to_contain_text("not shown: its bytes can't be drawn")
-        page.goto(f"{address}#/runs")
-        expect(page.locator("[data-run=a1b2] .strip")).to_contain_text("1 picture can't be drawn")
 
 
 def test_a_picture_that_the_store_lost_is_said_and_hides_nothing_else(tmp_path: Path) -> None:

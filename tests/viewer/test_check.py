@@ -7,17 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 from support.requests_to_page import ask
 from support.seats import TOKEN, post
 from support.turn_page import open_turn
 from support.viewer_page import serving
 
 import tertulia
-from tertulia.state.errors import ModelError, StorageError
+from tertulia.state.errors import ModelError
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents import turn as turn_documents
-from tertulia.viewer.html_file import html_of_run
 from tertulia.viewer.server import build_app
 from tertulia.views.reading.checks import Checked
 from tertulia.views.reading.turns import TurnDetails, read_turn
@@ -127,18 +126,6 @@ def test_a_rehearsal_a_failed_model_and_a_turn_that_is_none_are_told_in_a_line(a
     assert (failed.status, failed.json["error"]) == (400, "the model is not here")
 
 
-def test_nothing_is_measured_in_a_store_that_can_t_be_written(
-    address: str, held: Held, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(store: SqlStore) -> None:
-        raise StorageError("it can't be written")
-
-    monkeypatch.setattr(SqlStore, "check_writable", refuse)
-    assert not can_check(address)
-    assert post(address, "api/check", body_of(held.dialogue)).status == 500
-    assert held.asked == []
-
-
 def test_without_a_way_to_check_or_a_token_nothing_is_offered(held: Held) -> None:
     with serving(held.path, TOKEN, ["false"]) as address:
         assert not can_check(address)
@@ -172,27 +159,3 @@ def test_the_button_measures_and_the_sentence_says_so(page: Page, address: str, 
     page.keyboard.press("ArrowLeft")
     expect(why).to_contain_text("as measured")
     assert held.asked == [(held.dialogue, 1, "")]
-
-
-def test_what_goes_wrong_is_told_beside_the_button(page: Page, address: str, held: Held) -> None:
-    held.problem = ModelError("the model is not here")
-    open_first(page, address, held.dialogue)
-    why = page.get_by_role("region", name="Why")
-    why.get_by_role("button", name="Check").click()
-    expect(why.get_by_role("alert")).to_have_text("the model is not here")
-    expect(why.get_by_role("button", name="Check")).to_be_enabled()
-
-
-def test_a_rehearsal_and_a_file_have_no_button(browser: Browser, address: str, held: Held, tmp_path: Path) -> None:
-    page = browser.new_page()
-    open_first(page, address, held.rehearsal)
-    expect(page.get_by_role("button", name="Fork").or_(page.get_by_text("Fork from here")).first).to_be_visible()
-    expect(page.get_by_role("button", name="Check")).to_have_count(0)
-    with SqlStore.open(held.path) as store:
-        (tmp_path / "run.html").write_text("\n".join(html_of_run(store, held.dialogue)), encoding="utf-8")
-    open_turn(page, (tmp_path / "run.html").as_uri(), held.dialogue, 1)
-    expect(page.get_by_role("region", name="Why")).to_contain_text(
-        re.compile(r"\(the line is (about|over) [\d,]+ times less likely without it\)")
-    )
-    expect(page.get_by_role("button", name="Check")).to_have_count(0)
-    page.close()

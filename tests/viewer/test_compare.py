@@ -1,17 +1,22 @@
-"""Two runs side by side: the page opens where `diff` says that they part, for forks with different changes."""
+"""Two runs side by side: page and documents say what `diff` says, and of long runs few turns are read."""
 
 import re
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.stored import a_case, a_run
+from support.stored import a_candidate, a_case, a_prompt, a_run, a_turn_record
 from support.viewer_page import serving
 
 import tertulia
+from tertulia.state.errors import SettingError
+from tertulia.state.records import Turn
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.by_path import document_at
+from tertulia.views.reading import differences
+from tertulia.views.reading.comparing import compare, comparison_document
 
 Runs = dict[str, tertulia.Run]
 
@@ -23,15 +28,21 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def runs(path: Path) -> Runs:
-    """A meeting and a dialogue with forks, by what was changed in them."""
+    """Conversations of each kind with forks, by what was changed in them, and one that was held twice."""
     quiet = {"progress": False}
     meeting = tertulia.run("team_building", rehearse=True, rounds=4, removal_factor=0.4, store=path, **quiet)
-    dialogue = tertulia.run("tidewell", rehearse=True, rounds=4, removal_factor=0.5, store=path, **quiet)
+    dialogue, again = (
+        tertulia.run("tidewell", rehearse=True, rounds=4, removal_factor=0.5, store=path, **quiet) for _ in range(2)
+    )
+    album = tertulia.run("villagers", rehearse=True, rounds=2, agents=4, store=path, **quiet)
     return {
         "meeting": meeting,
         "λ of a meeting": meeting.fork(3, removal_factor=0.9, **quiet),
         "nothing": meeting.fork(3, **quiet),
         "dialogue": dialogue,
+        "the same": again,
+        "album": album,
+        "seed of an album": album.fork(3, seed=9, **quiet),
         "λ": dialogue.fork(3, removal_factor=0.95, **quiet),
         "words": dialogue.fork(2, say="Have you seen <b>my</b> boat?", **quiet),
         "shorter": dialogue.fork(3, rounds=3, **quiet),
@@ -44,13 +55,7 @@ def address(path: Path, runs: Runs) -> Iterator[str]:
         yield address
 
 
-PAIRS = [
-    ("meeting", "λ of a meeting"),
-    ("dialogue", "λ"),
-    ("dialogue", "words"),
-    ("dialogue", "shorter"),
-    ("λ", "words"),
-]
+PAIRS = [("meeting", "λ of a meeting"), ("dialogue", "words"), ("dialogue", "shorter")]
 
 
 @pytest.mark.parametrize(("a", "b"), PAIRS)
@@ -86,49 +91,6 @@ def test_what_differs_in_a_turn_is_what_its_records_say(path: Path, runs: Runs) 
     assert not any("differences" in turn for turn in document["turns"])
 
 
-def test_units_that_one_removed_stand_with_their_texts_and_words_that_differ_are_marked(
-    page: Page, address: str, path: Path, runs: Runs
-) -> None:
-    a, b = runs["dialogue"], runs["λ"]
-    parting = tertulia.diff(a, b).first_divergence
-    assert parting is not None
-    assert parting.a is not None
-    assert parting.b is not None
-    page.goto(f"{address}#/compare/{a.id}/{b.id}?turn={parting.turn}")
-    only_b = [unit for unit in parting.b["removed"] if unit not in parting.a["removed"]]
-    with SqlStore.open(path) as store:
-        prompt = store.prompt(store.turn_record(b.id, parting.turn).prompt or "")
-    texts = {unit.id: unit.text for unit in prompt.units}
-    section = page.get_by_role("region", name="Removed only in B")
-    expect(section.locator("li")).to_have_count(min(len(only_b), 12))
-    for unit in only_b[:3]:
-        row = section.locator("li").filter(has=page.get_by_text(unit, exact=True))
-        text = texts[unit].strip().removeprefix("- ")[:40].split("\n")[0]
-        expect(row).to_have_text(re.compile(rf"^\s*{re.escape(text)}"))  # its identifier, until the prompt is read
-        expect(row).to_have_attribute("title", unit)
-    differing = next(turn for turn in tertulia.diff(a, b).comparison.differing if "text" in turn.aspects)
-    said = page.locator(f".turn-difference[data-turn='{differing.turn}'] .utterance .words")
-    for side, tag, document in ((0, "del", differing.a), (1, "ins", differing.b)):
-        assert document is not None
-        expect(said.nth(side)).to_have_text(document["text"])
-        assert said.nth(side).locator(tag).count() > 0
-
-
-def test_scores_that_differ_are_of_units_in_their_words(page: Page, address: str, path: Path, runs: Runs) -> None:
-    a, b = runs["dialogue"], runs["words"]
-    with SqlStore.open(path) as store:
-        (*_, turn) = document_at(store, f"diff/{a.id}/{b.id}/turns", {"of": "1,2,3,4"})["turns"]
-        prompts = [store.prompt(store.turn_record(run.id, turn["turn"]).prompt or "") for run in (a, b)]
-    texts = {unit.id: unit.text for prompt in prompts for unit in prompt.units}
-    page.goto(f"{address}#/compare/{a.id}/{b.id}?turn={turn['turn']}")
-    rows = page.get_by_role("region", name="Scores of λ that differ most").locator("tbody th")
-    expect(rows).to_have_count(len(turn["scores"]))
-    for place, score in enumerate(turn["scores"]):
-        words = texts[score["unit"]].strip().removeprefix("- ")[:30].split("\n")[0]
-        expect(rows.nth(place)).to_have_text(re.compile(rf"^{re.escape(words)}"))
-        expect(rows.nth(place)).to_have_attribute("title", score["unit"])
-
-
 def test_keys_and_buttons_go_from_difference_to_difference(page: Page, address: str, runs: Runs) -> None:
     a, b = runs["meeting"], runs["λ of a meeting"]
     turns = [turn.turn for turn in tertulia.diff(a, b).comparison.differing]
@@ -147,17 +109,6 @@ def test_keys_and_buttons_go_from_difference_to_difference(page: Page, address: 
     expect(page).to_have_url(re.compile(f"#/runs/{b.id}\\?turn={turns[0]}"))
 
 
-def test_runs_that_are_the_same_or_of_different_kinds_or_unknown_say_so(page: Page, address: str, runs: Runs) -> None:
-    meeting = runs["meeting"].id
-    page.goto(f"{address}#/compare/{meeting}/{runs['nothing'].id}")
-    expect(page.get_by_text("are identical: 4 turns, to the last record")).to_be_visible()
-    page.goto(f"{address}#/compare/{meeting}/{runs['dialogue'].id}")
-    expect(page.get_by_text("A is a meeting, B is a dialogue: only what both have is compared.")).to_be_visible()
-    page.goto(f"{address}#/compare/{meeting}/zzzz")
-    expect(page.get_by_text("no run 'zzzz'")).to_be_visible()
-    expect(page.get_by_role("link", name="Choose two runs from the list")).to_be_visible()
-
-
 def test_runs_without_turns_are_compared(tmp_path: Path) -> None:
     with SqlStore.open(tmp_path / "t.db", create=True) as store:
         store.create_run(a_run("aaaa"), a_case())
@@ -168,14 +119,79 @@ def test_runs_without_turns_are_compared(tmp_path: Path) -> None:
     assert document["summary"] is None
 
 
-def test_runs_stand_with_their_people_and_first_lines_and_settings_have_the_words_of_the_page(
-    page: Page, address: str, runs: Runs
-) -> None:
-    a, b = runs["dialogue"], runs["λ"]
-    page.goto(f"{address}#/compare/{a.id}/{b.id}")
-    setting = page.get_by_role("region", name="Settings that differ").get_by_role("rowheader", name="λ", exact=True)
-    expect(setting).to_have_attribute("title", "parameters.removal_factor")
-    for name, run in (("A", a), ("B", b)):
-        card = page.get_by_role("region", name=f"Run {name}")
-        expect(card).to_contain_text(f"First line: {run.turns[0].text}"[:60])
-        expect(card.locator(".people-of")).to_contain_text(run.turns[0].speaker)
+# --- the documents ---------------------------------------------------------------------------------------------------
+
+
+LONG = 400
+
+
+def test_any_two_runs_part_and_differ_where_diff_says(path: Path, runs: Runs) -> None:
+    with SqlStore.open(path) as store:
+        for a, b in product([run.id for run in runs.values()], repeat=2):
+            expected = comparison_document(compare(store, a, b), {})
+            found = document_at(store, f"diff/{a}/{b}")
+            for name in ("first_divergence", "identical", "settings"):
+                assert found[name] == expected[name], (a, b)
+            numbers = ",".join(map(str, found["differing"]))
+            read = document_at(store, f"diff/{a}/{b}/turns", {"of": numbers})
+            assert [row["turn"] for row in read["turns"]] == [row["turn"] for row in expected["turns"]], (a, b)
+            assert {*found["differing"]} == {row["turn"] for row in read["turns"]} | {*read["same"]}
+            for row, whole in zip(read["turns"], expected["turns"], strict=True):
+                assert row.items() >= {name: whole[name] for name in whole if name != "differences"}.items()
+
+
+def write_short_turns(store: SqlStore, run: str, first: int, last: int, unlike: tuple[int, ...] = ()) -> None:
+    with store.transaction():
+        for turn in range(first, last + 1):
+            prompt = a_prompt(turn, memories=3, others=1)
+            scores = {unit.id: (i + turn % 7) / 10 + (turn in unlike) for i, unit in enumerate(prompt.units)}
+            store.save_candidate(run, turn, a_candidate(0, turn))
+            spoken = Turn(turn=turn, round=turn, speaker="Ana", text=f"Line {turn}.", sim_time_s=turn, ended=False)
+            record = a_turn_record(turn, prompt=store.save_prompt(prompt), scores=scores)
+            store.save_turn(run, record.model_copy(update={"turn": spoken}))
+
+
+@pytest.fixture
+def long_runs(tmp_path: Path) -> Path:
+    """Two long runs that differ in the scores of two turns alone, and a fork that differs from its first turn on."""
+    path = tmp_path / "long.db"
+    with SqlStore.open(path, create=True) as store:
+        for run in ("aaaa", "bbbb"):
+            store.create_run(a_run(run), a_case())
+        write_short_turns(store, "aaaa", 1, LONG)
+        write_short_turns(store, "bbbb", 1, LONG, unlike=(250, 390))
+        store.create_run(a_run("cccc", parent=("aaaa", 4)), a_case())
+        write_short_turns(store, "cccc", 4, LONG, unlike=tuple(range(4, LONG + 1)))
+    return path
+
+
+def test_of_long_runs_few_turns_are_read(long_runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    documents = differences.turn_documents
+
+    def noted(store: SqlStore, run: str, first: int = 0, last: int | None = None) -> object:
+        assert last is not None
+        read.extend(range(first, last + 1))
+        return documents(store, run, first, last)
+
+    monkeypatch.setattr(differences, "turn_documents", noted)
+    with SqlStore.open(long_runs) as store:
+        alike = document_at(store, "diff/aaaa/bbbb")
+        forked = document_at(store, "diff/aaaa/cccc")
+    assert (alike["first_divergence"]["turn"], alike["differing"]) == (250, [250, 390])
+    assert (forked["first_divergence"]["turn"], len(forked["differing"])) == (4, LONG - 3)
+    assert len(read) < LONG / 10
+
+
+def test_runs_of_which_one_is_behind_say_which_turns_the_other_has(long_runs: Path) -> None:
+    with SqlStore.open(long_runs) as store:
+        store.create_run(a_run("dddd", parent=("aaaa", 4)), a_case())
+        document = document_at(store, "diff/aaaa/dddd")
+    assert document["first_divergence"] == {"turn": 4, "only_in": "a", "differs": []}
+    assert document["differing"] == [*range(4, LONG + 1)]
+
+
+@pytest.mark.parametrize("of", ["x", "1,-2", "1,2;3", ",".join(map(str, range(100)))])
+def test_what_is_no_list_of_turns_is_refused_in_a_sentence(long_runs: Path, of: str) -> None:
+    with SqlStore.open(long_runs) as store, pytest.raises(SettingError, match="is no list of at most 60 numbers"):
+        document_at(store, "diff/aaaa/bbbb/turns", {"of": of})

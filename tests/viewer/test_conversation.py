@@ -33,12 +33,6 @@ def chosen(page: Page) -> Locator:
     return transcript(page).get_by_role("option", selected=True)
 
 
-def test_five_hundred_turns_are_usable(page: Page, address: str) -> None:
-    page.goto(address)
-    transcript(page).press("ArrowDown")
-    expect(chosen(page)).to_contain_text("Line 2.")
-
-
 def test_only_rows_in_view_are_drawn(page: Page, address: str) -> None:
     page.goto(address)
     expect(chosen(page)).to_have_attribute("aria-setsize", "500")
@@ -47,22 +41,6 @@ def test_only_rows_in_view_are_drawn(page: Page, address: str) -> None:
     expect(chosen(page)).to_contain_text("Line 500.")
     expect(chosen(page)).to_be_in_viewport()
     assert transcript(page).get_by_role("option").count() < 40
-
-
-def test_bars_of_the_timeline_are_drawn_for_what_is_in_view(page: Page, address: str) -> None:
-    page.goto(f"{address}?turn=250&zoom=16")
-    bars = page.locator(".timeline [data-turn]")
-    expect(page.locator(".timeline [data-turn='250']")).to_be_visible()
-    assert bars.count() < 60
-    page.get_by_role("button", name="Fit").click()
-    expect(bars).to_have_count(0)  # an outline for each speaker
-    assert page.locator(".timeline .bars path").count() == 1
-
-
-def test_a_click_on_the_timeline_chooses_the_turn_there(page: Page, address: str) -> None:
-    page.goto(f"{address}?turn=250&zoom=16")
-    page.locator(".timeline [data-turn='251'] rect").click()
-    expect(chosen(page)).to_contain_text("Line 251.")
 
 
 def test_the_keys_lead_from_turn_to_turn(page: Page, address: str) -> None:
@@ -95,17 +73,6 @@ def test_keys_and_slider_reach_turns_that_are_not_read_yet(page: Page, address: 
     expect(chosen(page)).to_contain_text("Line 499.")
 
 
-def test_a_long_run_is_read_a_few_turns_at_a_time(page: Page, address: str) -> None:
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(f"{address}?turn=7")
-    expect(chosen(page)).to_have_attribute("aria-setsize", "500")
-    ranges = [re.search(r"turns\?(?:after=(\d+)&)?to=(\d+)", url) for url in asked if "/turns?" in url]
-    read = [(int(found.group(1) or 0), int(found.group(2))) for found in ranges if found]
-    assert len(read) == len(ranges) > 2
-    assert max(to - after for after, to in read) <= 300
-
-
 def test_playing_back_chooses_turns_as_the_clock_reaches_them(page: Page, address: str) -> None:
     page.goto(f"{address}?speed=50")
     expect(chosen(page)).to_contain_text("Line 1.")
@@ -119,60 +86,3 @@ def test_playing_back_chooses_turns_as_the_clock_reaches_them(page: Page, addres
     page.wait_for_timeout(300)
     expect(chosen(page)).to_have_attribute("aria-posinset", paused_at or "")
     expect(page).to_have_url(f"{address}?speed=50&turn={paused_at}")  # the address follows after a pause
-
-
-def test_what_is_looked_for_is_counted_marked_and_led_to(page: Page, address: str) -> None:
-    page.goto(address)
-    page.get_by_role("searchbox", name="Find in the transcript").fill("line 49")
-    expect(page.get_by_role("search").get_by_role("status")).to_have_text("11 turns")
-    page.get_by_role("button", name="Next match").click()
-    expect(chosen(page).locator("mark")).to_have_text("Line 49")
-    page.get_by_role("button", name="Previous match").click()
-    expect(chosen(page)).to_contain_text("Line 499.")
-
-
-def test_an_address_opens_the_same_view_again(page: Page, address: str) -> None:
-    page.goto(address)
-    expect(chosen(page)).to_have_attribute("aria-setsize", "500")
-    transcript(page).press("ArrowDown")
-    page.get_by_role("button", name="Zoom in").click()
-    page.get_by_role("searchbox").fill("Line 2")
-    page.get_by_role("combobox", name=re.compile("Speed")).select_option("10")
-    page.get_by_role("slider", name="Turn").fill("299")
-    expect(chosen(page)).to_contain_text("Line 300.")
-    expect(page).to_have_url(re.compile("turn=300"))  # it follows after a pause
-    shown = page.url
-
-    def state() -> list[object]:
-        """What the view shows: the chosen turn, the speed, the term, and how much of the clock is in view."""
-        expect(chosen(page)).to_have_attribute("aria-setsize", "500")  # the clock is as long as what is read of it
-        expect(chosen(page)).to_be_in_viewport()
-        return [
-            chosen(page).get_attribute("aria-posinset"),
-            page.get_by_role("combobox", name=re.compile("Speed")).input_value(),
-            page.get_by_role("searchbox").input_value(),
-            page.locator(".clock > div").evaluate("element => element.clientWidth"),
-        ]
-
-    before = state()
-    page.goto("about:blank")
-    page.goto(shown)
-    expect(chosen(page)).to_contain_text("Line 300.")
-    assert state() == before
-
-
-def test_a_turn_that_is_not_there_is_told(page: Page, address: str) -> None:
-    page.goto(f"{address}?turn=501")
-    expect(page.get_by_text("There is no turn 501")).to_be_visible()
-
-
-def test_on_a_telephone_a_turn_leads_to_how_it_came_about_and_back(page: Page, address: str) -> None:
-    page.set_viewport_size({"width": 360, "height": 740})
-    page.goto(address)
-    transcript(page).get_by_role("option").nth(2).click()
-    beside = page.get_by_role("region", name="How the chosen turn came about")
-    expect(beside).to_be_focused()
-    expect(beside.get_by_role("button", name="Back to the transcript")).to_be_in_viewport()
-    page.get_by_role("button", name="Back to the transcript").click()
-    expect(chosen(page)).to_be_in_viewport()
-    assert page.evaluate("document.documentElement.scrollWidth") == 360

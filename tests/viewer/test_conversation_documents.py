@@ -10,7 +10,6 @@ from support.stored import a_case, a_run, a_turn_record, write_turns
 
 import tertulia
 from tertulia.nodes.conversation.turns import speaking_time_s
-from tertulia.state.cognition import Assessment, Bid, InformationNeed
 from tertulia.state.errors import SettingError, UsageError
 from tertulia.state.parameters import Parameters
 from tertulia.storage.store import SqlStore
@@ -91,28 +90,12 @@ def test_an_agent_in_short_is_the_agent_of_every_round(rehearsed: tuple[SqlStore
         assert mind["mechanisms"] == [name for name, choice in in_full["mechanisms"].items() if choice["active"]]
 
 
-def test_steps_of_one_agent_are_those_of_everybody_that_are_theirs(rehearsed: tuple[SqlStore, str]) -> None:
-    store, run = rehearsed
-    for node, kind in (("bid", Bid), ("assess", Assessment), ("choose_mechanisms", InformationNeed)):
-        everybody = store.steps(run, node, kind)
-        assert store.steps(run, node, kind, agent="Eva") == {k: v for k, v in everybody.items() if k[1] == "Eva"}
-
-
 def test_a_run_names_its_parent_and_its_forks(rehearsed: tuple[SqlStore, str]) -> None:
     store, run = rehearsed
     parent = document_at(store, f"runs/{run}")["parent"]["run"]
     assert document_at(store, f"runs/{parent}")["forks"] == [
         {"run": run, "turn": 4, "label": None, "removal_factor": 0.8}
     ]
-
-
-def test_a_fork_of_a_fork_is_none_of_the_first(tmp_path: Path) -> None:
-    with SqlStore.open(tmp_path / "t.db", create=True) as store:
-        store.create_run(a_run("a"), a_case())
-        store.create_run(a_run("b", parent=("a", 1)), a_case())
-        store.create_run(a_run("c", parent=("b", 1)), a_case())
-        forks = {run: [fork["run"] for fork in document_at(store, f"runs/{run}")["forks"]] for run in "abc"}
-    assert forks == {"a": ["b"], "b": ["c"], "c": []}
 
 
 def test_who_comes_late_and_leaves_early_is_told(tmp_path: Path) -> None:

@@ -1,8 +1,6 @@
 """An experiment for the page: its figures are those of `lab compare`, and what can't be had is said in a sentence."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -165,16 +163,6 @@ def test_an_experiment_of_another_version_is_refused_in_a_sentence(half: SqlStor
         document_at(half, "experiments/hal")
 
 
-def test_what_departs_from_the_plan_is_named(store: SqlStore, half: SqlStore) -> None:
-    planned = document_at(store, "experiments/grid")["plan"]
-    assert planned["digest"]
-    assert planned["departures"] == []
-    assert document_at(half, "experiments/half")["plan"]["departures"] == ["no plan of it is stored"]
-    record = store.experiments.get("grid").definition
-    half.experiments.save("grid", record | {"trials": 5})
-    assert document_at(half, "experiments/grid")["plan"]["departures"] == ["trials: planned 2, now 5"]
-
-
 def test_the_newest_report_of_an_experiment_is_shown_as_it_was_exported(tmp_path: Path) -> None:
     assert report_page(tmp_path / "none", "grid")["report"] is None
 
@@ -194,21 +182,3 @@ def test_the_newest_report_of_an_experiment_is_shown_as_it_was_exported(tmp_path
     (tmp_path / "linked").mkdir()
     (tmp_path / "linked" / "linked.json").symlink_to(tmp_path / "grid" / "grid.json")
     assert report_page(tmp_path, "grid")["page"] == str(tmp_path / "grid" / "grid.html")
-
-
-def test_nothing_heavy_is_imported_for_an_experiment(path: Path) -> None:
-    code = """
-import sys
-from pathlib import Path
-import tertulia.viewer.server
-from tertulia.storage.store import SqlStore
-from tertulia.viewer.documents.by_path import document_at
-with SqlStore.open(Path(sys.argv[1])) as store:
-    document_at(store, "experiments/grid")
-    measures = [document_at(store, f"experiments/grid/measures/{name}") for name in ("dist3", "len", "removed_words")]
-    assert all(measure["settings"][1]["interval"] for measure in measures)
-print(*sys.modules)
-"""
-    printed = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True).stdout
-    loaded = {name.partition(".")[0] for name in printed.split()}
-    assert not loaded & {"torch", "transformers", "sentence_transformers", "langgraph", "langchain_core", "scipy"}

@@ -11,10 +11,9 @@ from statistics import mean
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 from support.letters import LetterEmbedder
 from support.requests_to_page import ask
-from support.stored import a_case, a_run
 from support.viewer_page import serving
 
 import tertulia
@@ -22,7 +21,6 @@ from tertulia.metrics.diversity import distinct_n, words
 from tertulia.metrics.pruning import removal_of
 from tertulia.metrics.running import cumulative_distinct_n, running_mean, utterance_lengths
 from tertulia.state.errors import ModelError
-from tertulia.state.records import Turn, TurnRecord
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.by_path import document_at
 
@@ -101,29 +99,6 @@ def test_plots_are_drawn_and_saved_as_they_are_shown(page: Page, path: Path, run
         assert all(element.get("style") is None and element.get("class") is None for element in drawing.iter())
 
 
-def test_another_run_is_shown_beside_it_by_choice_and_by_its_id(
-    page: Page, path: Path, runs: list[tertulia.Run]
-) -> None:
-    meeting, fork, dialogue = (run.id for run in runs)
-    letters = LetterEmbedder()
-    with serving(path, open_embedder=lambda: letters) as address:
-        page.goto(f"{address}#/runs/{meeting}/figures")
-        page.get_by_label("a fork or a run of the same scenario").select_option(fork)
-        page.get_by_label("or by its id").fill(dialogue)
-        page.get_by_role("button", name="Add").click()
-        table = page.get_by_role("region", name="Diversity and length")
-        expect(table.locator("tbody th")).to_have_text([meeting, fork, dialogue])
-        page.get_by_role("button", name="measure it").click()
-        expect(page.get_by_text(f"sim {similarity(path, meeting, fork, dialogue, letters):.3f}")).to_be_visible()
-        page.reload()
-        expect(table.locator("tbody th")).to_have_text([meeting, fork, dialogue])
-        page.get_by_role("button", name=f"Take {fork} away").click()
-        expect(table.locator("tbody th")).to_have_text([meeting, dialogue])
-        expect(page.get_by_text(f"sim {similarity(path, meeting, dialogue, letters):.3f}")).to_be_visible()
-        page.goto(f"{address}#/runs/{dialogue}/figures")
-        expect(page.get_by_text("--set record_scores=true")).to_be_visible()
-
-
 def similarity(path: Path, *given: str | LetterEmbedder) -> float:
     """The mean cosine over all pairs of the runs, whose embedder comes last."""
     *names, embedder = given
@@ -148,18 +123,3 @@ def test_similarity_is_refused_where_it_can_not_be_measured(path: Path, runs: li
             assert (answer.status, words_of_it in answer.json["error"]) == (status, True)
     with serving(path) as address:
         assert ask(address, "api/similarity").status == 404
-
-
-def test_a_run_in_which_nobody_has_spoken_says_so_and_a_formula_is_no_formula(page: Page, tmp_path: Path) -> None:
-    with SqlStore.open(tmp_path / "t.db", create=True) as store:
-        store.create_run(a_run("aaaa"), a_case())
-        store.create_run(a_run("bbbb"), a_case())
-        said = Turn(turn=1, round=1, speaker="=HYPERLINK(1)", text="Well.", sim_time_s=0.0, ended=False)
-        store.save_turn("bbbb", TurnRecord(turn=said))
-    with serving(tmp_path / "t.db") as address:
-        page.goto(f"{address}#/runs/aaaa/figures")
-        expect(page.get_by_text("Nobody has spoken in this run")).to_be_visible()
-        page.goto(f"{address}#/runs/bbbb/figures")
-        with page.expect_download() as saving:
-            page.get_by_role("button", name="Save the figures of “Diversity so far” as CSV").click()
-        assert "'=HYPERLINK(1)" in Path(saving.value.path()).read_text()

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sqlite3
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -18,13 +17,8 @@ from support.viewer_views import text_at, text_of, watched
 import tertulia
 from tertulia.state.errors import UsageError
 from tertulia.storage.store import SqlStore
-from tertulia.viewer import html_file
 from tertulia.viewer.documents.by_path import READERS, document_at
 from tertulia.viewer.html_file import html_of_run
-
-#: 1,000 turns of a meeting take less than 5 MB (`benchmarks/stores/viewer.py`), and so a page and its first turn, and
-#: every further turn of a dialogue, may take so many characters. A unit has two figures, a long item is pieces.
-OF_A_PAGE, OF_A_TURN = 400_000, 5_100
 
 
 @pytest.fixture(scope="module")
@@ -110,68 +104,6 @@ def test_a_file_is_the_same_every_time(cli: Cli, store: Path, tmp_path: Path) ->
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes() == printed.encode()
 
 
-def test_a_further_turn_takes_little_and_the_page_opens_at_its_last(tmp_path: Path, page: Page) -> None:
-    how = {"rehearse": True, "store": tmp_path / "t.db", "progress": False, "removal_factor": 0.5}
-    settings = {"ending": "off"}
-    short, long = (
-        exported(how["store"], tertulia.run("tidewell", rounds=rounds, settings=settings, **how).id)
-        for rounds in (10, 20)
-    )
-    assert (len(long) - len(short)) / 10 < OF_A_TURN
-    assert len(short) - 10 * OF_A_TURN < OF_A_PAGE
-    file = tmp_path / "long.html"
-    file.write_text(long, encoding="utf-8")
-    page.goto(file.as_uri())
-    last = page.get_by_role("listbox", name="Transcript")
-    last.press("End")
-    expect(last.get_by_role("option", selected=True)).to_have_attribute("aria-posinset", "20")
-
-
-def test_states_that_make_it_too_large_are_left_out_and_the_page_says_so(
-    store: Path, page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(html_file, "WITH_STATES_AT_MOST", 1000)
-    run = runs_of(store)[-1]
-    html = exported(store, run)
-    documents, missing = read_exported(html)
-    assert f"runs/{run}/turns/1" in documents
-    assert not [path for path in (*documents, *missing) if path.endswith("/states")]
-    file = tmp_path / "without.html"
-    file.write_text(html, encoding="utf-8")
-    page.goto(file.as_uri())
-    expect(page.get_by_text("without the states of nodes")).to_be_visible()
-
-
-# --- refusals -------------------------------------------------------------------------------------------------------
-
-
-def test_what_cannot_be_exported_is_refused_before_anything_is_written(
-    cli: Cli, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run, other, *_ = runs_of(store)
-    file = tmp_path / "run.html"
-    cli("export", run, other, "--store", store, "--html", file).complains(2, "one run")
-    cli("export", run, "--store", store, "--html", file, "--jsonl", file).complains(2, "--jsonl and --html")
-    cli("export", run, "--store", store, "--html", store).complains(2, "is the store")
-    cli("export", run, "--store", store, "--html", "-", "--json").complains(2, "standard output")
-    cli("export", "none", "--store", store, "--html", file).complains(3, "none")
-    monkeypatch.setattr(html_file, "files", lambda _room: tmp_path)
-    cli("export", run, "--store", store, "--html", file).complains(2, "not built", "make viewer")
-    assert not file.exists()
-
-
-def test_a_damaged_store_leaves_no_half_file(cli: Cli, store: Path, tmp_path: Path) -> None:
-    damaged, file = tmp_path / "damaged.db", tmp_path / "run.html"
-    damaged.write_bytes(store.read_bytes())
-    with sqlite3.connect(damaged) as connection:
-        connection.execute("UPDATE turns SET checksum = checksum + 1 WHERE turn = 2")
-    connection.close()
-    file.write_text("before")
-    cli("export", runs_of(store)[-1], "--store", damaged, "--html", file, "--force").complains(1, "damaged")
-    assert [entry.name for entry in tmp_path.iterdir() if entry != damaged] == ["run.html"]
-    assert file.read_text() == "before"
-
-
 # --- in a browser ---------------------------------------------------------------------------------------------------
 
 
@@ -190,17 +122,6 @@ def test_it_shows_from_disk_what_the_server_shows(store: Path, files: dict[str, 
         # What needs the server is left out of a file; nothing else is different, and nothing failed.
         assert SequenceMatcher(None, shown, text.splitlines(), autojunk=False).ratio() > 0.9, view
         assert [url for url in requests if not url.startswith(files[run].as_uri())] == []
-
-
-def test_it_opens_with_the_run_and_says_what_it_is(files: dict[str, Path], page: Page) -> None:
-    for run, file in files.items():
-        page.goto("about:blank")
-        page.goto(file.as_uri())
-        expect(page.get_by_role("heading", level=1)).to_contain_text(run)
-        expect(page.locator("header.top")).to_contain_text(f"Run {run} in one file, exported by Tertulia")
-        assert run in page.title()
-        page.goto(f"{file.as_uri()}#/runs/none")
-        expect(page.locator("main")).to_contain_text(f"This file holds run {run} alone")
 
 
 def test_its_policy_lets_nothing_else_act(files: dict[str, Path], page: Page) -> None:

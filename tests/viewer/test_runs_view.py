@@ -1,8 +1,6 @@
 """The list of runs: the tree of forks, what is folded, found, sorted and chosen."""
 
 import re
-import sqlite3
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,7 +10,6 @@ from support.stored import NOW, a_case, a_run, a_turn_record, write_turns
 from support.town_stored import write_town
 from support.viewer_page import serving
 
-from tertulia.state.errors import StorageError
 from tertulia.state.records import Trial
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.by_path import document_at
@@ -43,14 +40,6 @@ def path(tmp_path: Path) -> Path:
 
 def names(page: Page) -> list[str]:
     return page.locator(".run .name > :first-child").all_inner_texts()
-
-
-def test_a_mistyped_address_shows_the_list_all_the_same(page: Page, path: Path) -> None:
-    with serving(path) as address:
-        page.goto(f"{address}#/runs?chosen=%25&toggled=%25zz&sort=none")
-        expect(page.get_by_text("12 runs")).to_be_visible()
-        page.goto(f"{address}#/runs/aaaa/figures?with=%25")
-        expect(page.get_by_text("no run '%'")).to_be_visible()
 
 
 def test_forks_stand_under_their_parents_and_many_runs_are_folded(page: Page, path: Path) -> None:
@@ -99,36 +88,6 @@ def test_runs_are_found_sorted_and_compared(page: Page, path: Path) -> None:
         expect(page.get_by_label("Choose cccc to compare")).to_be_checked()
 
 
-def test_a_new_run_appears_without_moving_what_is_chosen_or_focused(page: Page, path: Path) -> None:
-    with serving(path) as address:
-        page.goto(address)
-        box = page.get_by_label("Choose eeee to compare")
-        box.check()
-        with SqlStore.open(path) as store:
-            store.create_run(a_run("zzzz", created=NOW + timedelta(hours=1)), a_case())
-            store.set_status("dddd", "failed", "it broke")
-        expect(page.locator("[data-run=zzzz]")).to_be_visible()
-        expect(page.locator("[data-run=dddd]").get_by_text("failed")).to_be_visible()
-        expect(box).to_be_checked()
-        expect(box).to_be_focused()
-
-
-def test_rows_become_cards_on_a_telephone(page: Page, path: Path) -> None:
-    page.set_viewport_size({"width": 360, "height": 700})
-    with serving(path) as address:
-        page.goto(address)
-        expect(page.locator("[data-run=bbbb]").get_by_text("forked from")).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360
-
-
-def test_an_empty_store_says_what_to_do(page: Page, tmp_path: Path) -> None:
-    with SqlStore.open(tmp_path / "t.db", create=True) as store:
-        store.make_file()
-    with serving(tmp_path / "t.db") as address:
-        page.goto(address)
-        expect(page.get_by_text("tertulia run tidewell --rehearse")).to_be_visible()
-
-
 def test_a_row_has_what_the_command_lists_and_who_speaks_first(path: Path) -> None:
     with SqlStore.open(path) as store:
         said = [(None, ""), ("Bo", "  \nWell, hello.\nAnd more.")]
@@ -151,10 +110,3 @@ def test_a_row_has_what_the_command_lists_and_who_speaks_first(path: Path) -> No
         again = {row["run"]: row for row in document_at(store, "runs")["runs"]}
         assert again["f001"]["first_line"] is not None
         assert again["f001"]["turns"] == 1
-
-
-def test_a_damaged_row_is_refused_in_the_list_as_well(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE runs SET seed = '99' WHERE run = 'aaaa'")
-    with SqlStore.open(path) as store, pytest.raises(StorageError, match="checksum"):
-        document_at(store, "runs")

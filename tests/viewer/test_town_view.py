@@ -1,15 +1,13 @@
 """Days of a town: the documents against what was stored, and the page over them."""
 
-from itertools import combinations
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.town_stored import BEGINS, ENCOUNTERS, INSIGHT, PEOPLE, write_busy_town, write_town
+from support.town_stored import ENCOUNTERS, INSIGHT, PEOPLE, write_town
 from support.viewer_page import serving
 
 from tertulia.metrics.diversity import distinct_n
-from tertulia.state.agreements import Agreement, Entries, Entry
 from tertulia.state.errors import NotFoundError
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.by_path import document_at
@@ -62,70 +60,3 @@ def test_days_meetings_and_memories_are_shown_and_stand_in_the_address(page: Pag
         page.get_by_text("rests on 2 memories").click()
         expect(page.get_by_text("The lamp went out in May.")).to_be_visible()
         assert "day=all" in page.url
-
-
-#: The numbers and names of the drawing that lie over one another.
-_OVERLAPPING = """() => {
-    const texts = [...document.querySelectorAll(".meetings text")];
-    const boxes = texts.map((text) => [text.textContent, text.getBoundingClientRect()]);
-    const found = [];
-    boxes.forEach(([a, one], index) => boxes.slice(index + 1).forEach(([b, other]) => {
-        const isBeside = one.right <= other.left || other.right <= one.left;
-        const isApart = isBeside || one.bottom <= other.top || other.bottom <= one.top;
-        if (!isApart && (/^[0-9]+$/.test(a) || /^[0-9]+$/.test(b))) found.push([a, b]);
-    }));
-    return found;
-}"""
-
-
-@pytest.mark.parametrize("width", [390, 1280])
-def test_numbers_on_the_lines_of_a_town_where_many_meet_lie_over_nothing(
-    page: Page, tmp_path: Path, width: int
-) -> None:
-    people = [f"Person {letter}" for letter in "ABCDEFGHIJKL"]
-    pairs = [pair for pair in combinations(people, 2) for _ in range(1 + (ord(pair[0][-1]) * ord(pair[1][-1])) % 4)]
-    with SqlStore.open(tmp_path / "t.db", create=True) as store:
-        write_busy_town(store, people, pairs)
-    page.set_viewport_size({"width": width, "height": 800})
-    with serving(tmp_path / "t.db") as address:
-        page.goto(f"{address}#/towns/busy")
-        counts = page.locator(".meetings .count")
-        expect(counts.first).to_have_text("4")  # the most often met have theirs
-        assert page.evaluate(_OVERLAPPING) == []
-        shown = counts.count()
-        assert 5 < shown < len(set(pairs))
-        page.locator(".meetings > g").nth(3).hover()
-        expect(page.locator(".meetings .link:not(.faint)")).to_have_count(len(people) - 1)
-        assert 5 < counts.count() <= len(people) - 1
-        assert page.evaluate(_OVERLAPPING) == []
-        page.get_by_text("Figures as a table").first.click()
-        table = page.get_by_role("region", name="Figures of “Who met whom, on day 1”")
-        expect(table.get_by_role("row")).to_have_count(1 + len(set(pairs)))
-
-
-def test_what_was_agreed_on_is_shown_with_what_became_of_it(page: Page, path: Path) -> None:
-    with SqlStore.open(path) as store:
-        agreement = Agreement(
-            kind="meet",
-            people=("Ada", "Ben"),
-            what="Tomorrow at three?",
-            time=BEGINS.replace(day=17, hour=3),
-            turns=(1, 2),
-        )
-        entry = Entry(
-            run="t0wn-1-1",
-            number=1,
-            made=BEGINS,
-            agreement=agreement,
-            place="the slip",
-            hindrance="asleep",
-            hindered="Ben",
-        )
-        store.simulations.save_agreed("t0wn-1-1", 3, Entries(entries=(entry,)))
-    with serving(path) as address:
-        page.goto(f"{address}#/towns/t0wn")
-        row = page.get_by_role("region", name="What was agreed on").get_by_role("row").nth(1)
-        expect(row).to_contain_text("Ada and Ben")
-        expect(row).to_contain_text("2026-05-17 03:00")
-        expect(row).to_contain_text("not kept: Ben sleeps then")
-        expect(row.get_by_role("link")).to_have_attribute("href", "#/runs/t0wn-1-1?turn=1")

@@ -1,29 +1,27 @@
-"""How a turn came about, in the page: what λ removes is what the engine removes, candidates, states, cost."""
+"""How a turn came about, in the page: the answer in view, what λ removes, candidates, states, minds."""
 
-import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from playwright.sync_api import Page, expect
-from support.ga_builder import real_run
-from support.tiny import save_tiny
-from support.turn_page import SETTINGS, choose_settings, open_turn, show_prompt, slider_work_ms, struck_units
+from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
+from support.turn_page import SETTINGS, choose_settings, open_turn, show_prompt, struck_units
 from support.viewer_page import serving
 
 import tertulia
 from tertulia.nodes.utterance.prune import WALKS
 from tertulia.prompts.remove import removed_with_blocks
+from tertulia.state.documents import Document
 from tertulia.state.records import Prompt, Unit
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.by_path import document_at
 from tertulia.views.reading.what_if import removed_at
 
-#: So many units has a recorded prompt, and so many a long one.
-AS_RECORDED, LONG = 60, 400
+WIDTH, HEIGHT = 1280, 800
 
 #: Values of λ, 0 and 1 among them.
 FACTORS = [step / 10 for step in range(11)]
@@ -31,29 +29,31 @@ FACTORS = [step / 10 for step in range(11)]
 
 @dataclass(frozen=True)
 class Served:
-    """A store and where it is served."""
+    """A store, and where it is served."""
 
     path: Path
     address: str
     dialogue: str
-    fork: str
     meeting: str
     album: str
-    by_hand: str
+
+    def document(self, path: str) -> Document:
+        with SqlStore.open(self.path) as store:
+            return document_at(store, path)
+
+    def turn(self, kind: str, turn: int) -> Document:
+        return self.document(f"runs/{getattr(self, kind)}/turns/{turn}")
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     path = tmp_path_factory.mktemp("turns") / "t.db"
-    dialogue = tertulia.run("tidewell", rehearse=True, rounds=3, removal_factor=0.5, store=path, progress=False)
-    fork = dialogue.fork(
-        2, additions=tertulia.Additions(nodes={"score": "embedding_similarity"}), rounds=2, progress=False
-    )
-    meeting = tertulia.run("team_building", rehearse=True, rounds=3, removal_factor=0.4, store=path, progress=False)
-    by_hand = dialogue.fork(1, say="I baked <b>all</b> of them myself.", rounds=2, progress=False)
-    album = tertulia.run("villagers", rehearse=True, rounds=1, agents=4, store=path, progress=False)
+    how = {"rehearse": True, "store": path, "progress": False}
+    dialogue = tertulia.run("tidewell", rounds=4, removal_factor=0.5, **how)  # type: ignore[arg-type]
+    meeting = tertulia.run("team_building", rounds=8, removal_factor=0.4, **how)  # type: ignore[arg-type]
+    album = tertulia.run("villagers", rounds=2, agents=4, removal_factor=0.5, **how)  # type: ignore[arg-type]
     with serving(path) as address:
-        yield Served(path, address, dialogue.id, fork.id, meeting.id, album.id, by_hand.id)
+        yield Served(path, address, dialogue.id, meeting.id, album.id)
 
 
 def assert_struck_as_by_engine(page: Page, path: Path, address: str, run: str, turn: int) -> None:
@@ -85,25 +85,6 @@ def test_the_struck_units_are_the_engines(page: Page, served: Served, kind: str)
     with SqlStore.open(served.path) as store:
         turn = max(turn.turn for turn in store.turns(run) if turn.speaker)
     assert_struck_as_by_engine(page, served.path, served.address, run, turn)
-
-
-def test_the_struck_units_are_the_engines_in_a_real_logs_case(page: Page, tmp_path: Path) -> None:
-    path = tmp_path / "t.db"
-    run = tertulia.run(f"ga:{real_run()}", rehearse=True, rounds=2, removal_factor=0.5, store=path, progress=False)
-    with serving(path) as address:
-        assert_struck_as_by_engine(page, path, address, run.id, 2)
-
-
-@pytest.mark.slow
-def test_the_struck_units_are_the_engines_with_the_attention_of_a_model(page: Page, tmp_path: Path) -> None:
-    path, model = tmp_path / "t.db", str(save_tiny(tmp_path / "model"))
-    short = {"max_utterance_tokens": 8, "scoring_responses": 1, "max_rollbacks": 1, "judge_runs": 1}
-    few = {"previous_dialogues_max": 0, "memory_items_min": 4, "memory_items_max": 8}  # as its window is small
-    run = tertulia.run(
-        "tidewell", model=model, rounds=1, removal_factor=0.5, settings=short | few, store=path, progress=False
-    )
-    with serving(path) as address:
-        assert_struck_as_by_engine(page, path, address, run.id, 1)
 
 
 _SCORES = st.one_of(
@@ -170,68 +151,6 @@ def test_a_view_of_another_factor_can_be_opened_again_and_undone(page: Page, ser
     expect(page.locator(".making .unit.changed")).to_have_count(0)
 
 
-def test_another_scorer_of_the_same_prompt_stands_beside_the_runs_own(page: Page, served: Served) -> None:
-    with SqlStore.open(served.path) as store:
-        own, fork = store.turn_record(served.dialogue, 2), store.turn_record(served.fork, 2)
-        alone = document_at(store, f"runs/{served.dialogue}/turns/3")["scorers"]
-    assert own.prompt == fork.prompt
-    assert own.scored_by != fork.scored_by
-    assert len(alone) == 1
-    open_turn(page, served.address, served.dialogue, 2, "&lambda=0.5")
-    assert struck_units(page, [0.5]) == [[set(own.removed), set(fork.removed)]]
-    assert set(own.removed) != set(fork.removed)
-    page.get_by_role("link", name=f"run {served.fork}").click()
-    expect(page).to_have_url(f"{served.address}#/runs/{served.fork}?turn=2")
-    expect(page.get_by_label("Scorers of this prompt").get_by_role("listitem")).to_have_count(2)
-
-
-def test_the_slider_redraws_what_changes_and_costs_less_than_the_units_of_a_long_prompt(
-    page: Page, served: Served
-) -> None:
-    with SqlStore.open(served.path) as store:
-        document = document_at(store, f"runs/{served.dialogue}/turns/1")
-    moves = [(step * 37 % 101) / 100 for step in range(12)]  # to and fro, as a hand drags
-    work_ms = {}
-    for size in (AS_RECORDED, LONG):
-        texts = [f"What is remembered as number {i}. " * 4 for i in range(size)]
-        units = [
-            {"id": f"memory.{i}", "block": "memory", "kind": "item", "text": text, "removable": True}
-            for i, text in enumerate(texts)
-        ]
-        show_prompt(page, document, units, [{unit["id"]: 1 / (i + 1) + i / 977 for i, unit in enumerate(units)}])
-        page.goto("about:blank")
-        open_turn(page, served.address, served.dialogue, 1)
-        drawn = page.locator(".making [data-unit]")
-        drawn.evaluate_all("units => units.forEach((unit) => { unit.drawnOnce = true })")
-        work_ms[size] = min(statistics.median(slider_work_ms(page, moves)) for _ in range(2))
-        assert drawn.evaluate_all("units => units.filter((unit) => unit.drawnOnce).length") == size
-    assert work_ms[LONG] < work_ms[AS_RECORDED] * LONG / AS_RECORDED, work_ms
-
-
-# --- without scores -------------------------------------------------------------------------------------------------
-
-
-def test_a_turn_that_was_not_scored_says_how_to_score_it(page: Page, served: Served) -> None:
-    open_turn(page, served.address, served.album, 1)
-    expect(page.get_by_text(f"tertulia fork {served.album} --at 1 --set record_scores=true")).to_be_visible()
-    expect(page.get_by_role("slider")).to_have_count(0)
-
-
-def test_parts_that_were_not_scored_have_the_scores_of_a_fork(page: Page, tmp_path: Path) -> None:
-    path = tmp_path / "t.db"
-    album = tertulia.run("villagers", rehearse=True, rounds=1, agents=4, store=path, progress=False)
-    fork = album.fork(1, settings={"record_scores": True}, progress=False)
-    with SqlStore.open(path) as store:
-        scores = store.parts(fork.id, 1)["answer"].scores
-        parts = document_at(store, f"runs/{album.id}/turns/1")["parts"]
-    (scorer,) = parts["answer"]["scorers"]
-    assert (scorer["run"], scorer["scores"]) == (fork.id, scores)
-    with serving(path) as address:
-        open_turn(page, address, album.id, 1, "&part=answer&lambda=0.5")
-        expect(page.get_by_text(f"These scores are from run {fork.id}")).to_be_visible()
-        assert any(struck_units(page, [0.5])[0])
-
-
 def test_every_part_of_an_exchange_has_its_prompt(page: Page, served: Served) -> None:
     with SqlStore.open(served.path) as store:
         parts = store.parts(served.album, 1)
@@ -242,17 +161,7 @@ def test_every_part_of_an_exchange_has_its_prompt(page: Page, served: Served) ->
         assert units == [unit.id for unit in prompt.units]
 
 
-def test_a_silence_and_words_by_hand_say_that_there_was_no_prompt(page: Page, served: Served) -> None:
-    open_turn(page, served.address, served.by_hand, 1)
-    expect(page.get_by_text("This turn was written by hand")).to_be_visible()
-    with SqlStore.open(served.path) as store:
-        document = document_at(store, f"runs/{served.dialogue}/turns/1")
-    show_prompt(page, {**document, "speaker": None, "prompt": None}, [], [{}])
-    open_turn(page, served.address, served.dialogue, 1)
-    expect(page.get_by_text("Nobody spoke in this turn")).to_be_visible()
-
-
-# --- candidates, states, cost ---------------------------------------------------------------------------------------
+# --- candidates, states ---------------------------------------------------------------------------------------
 
 
 def test_candidates_stand_with_their_figures_and_the_one_that_was_said(page: Page, served: Served) -> None:
@@ -291,11 +200,115 @@ def test_the_state_stands_before_and_after_every_step(page: Page, served: Served
     expect(row.get_by_role("cell")).to_have_text([before.get("speaker", "–"), after["speaker"]])
 
 
-def test_the_cost_of_a_turn_is_that_of_its_calls(page: Page, served: Served) -> None:
-    with SqlStore.open(served.path) as store:
-        calls = store.calls(served.meeting, 1)
-    open_turn(page, served.address, served.meeting, 1, "&pane=cost")
-    asked, replied = ((call.prompt_tokens for call in calls), (call.reply_tokens for call in calls))
-    figures = [len(calls), *(sum(count or 0 for count in counts) for counts in (asked, replied))]
-    # A rehearsal's seconds say nothing, and are not shown.
-    expect(page.locator(".making tfoot .number")).to_have_text([*(f"{figure:,}" for figure in figures), "–"])
+# --- the answer above a turn -----------------------------------------------------------------------------------------
+
+
+def box(found: Locator) -> FloatRect:
+    bounds = found.bounding_box()
+    assert bounds is not None
+    return bounds
+
+
+def assert_in_view(found: Locator) -> None:
+    bounds = box(found)
+    assert bounds["height"] > 0
+    assert bounds["y"] >= 0, found
+    assert bounds["y"] + bounds["height"] <= HEIGHT, (found, bounds)
+    assert bounds["x"] + bounds["width"] <= WIDTH, found
+
+
+def leaned_on_most(document: dict[str, Any]) -> list[dict[str, Any]]:
+    scored = [unit for unit in document["units"] if unit["line_score"] is not None]
+    return sorted(scored, key=lambda unit: -float(unit["line_score"]))
+
+
+@pytest.mark.parametrize(("kind", "turn"), [("dialogue", 3), ("meeting", 5), ("album", 3)])
+def test_the_answer_what_the_line_leaned_on_most_and_lambda_are_in_view_at_once(
+    page: Page, served: Served, kind: str, turn: int
+) -> None:
+    open_turn(page, served.address, getattr(served, kind), turn)
+    document = served.turn(kind, turn)
+    answer = page.get_by_role("region", name="Why").locator("p").first
+    expect(answer).to_have_text(str(document["why"]))
+    assert_in_view(answer)
+    shown = page.locator(".answer li" if kind == "meeting" else ".units .unit:not(.fixed)")
+    for place, unit in enumerate(leaned_on_most(document)[:3]):
+        assert_in_view(shown.nth(place))
+        expect(shown.nth(place)).to_contain_text(f"{unit['line_score']:.3f}")
+        expect(shown.nth(place)).to_contain_text(unit["text"].removeprefix("- ")[:30].split("\n")[0])
+    assert_in_view(page.locator(".turn-head .tag").filter(has_text="λ = "))
+    if kind == "meeting":
+        gone, removable = document["removed_items"], sum(unit["removable"] for unit in document["units"])
+        expect(page.locator(".answer")).to_contain_text(f"λ = 0.4 took {gone} of {removable} items away")
+    else:
+        assert_in_view(page.get_by_label("λ as a number"))
+
+
+@pytest.mark.parametrize(("kind", "turn"), [("dialogue", 3), ("meeting", 5), ("album", 3)])
+def test_on_a_telephone_the_answer_is_in_view_and_the_transcript_one_step_away(
+    browser: Browser, served: Served, kind: str, turn: int
+) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    page = context.new_page()
+    open_turn(page, served.address, getattr(served, kind), turn)
+    answer = page.get_by_role("region", name="Why").locator("p").first
+    expect(answer).to_have_text(str(served.turn(kind, turn)["why"]))
+    bounds = box(answer)
+    assert page.evaluate("scrollY") == 0
+    assert bounds["y"] + bounds["height"] <= 844, bounds
+    transcript = page.get_by_role("listbox", name="Transcript")
+    expect(transcript).to_be_hidden()
+    page.get_by_role("button", name="Back to the transcript").click()
+    expect(transcript).to_be_focused()
+    expect(transcript.locator("[aria-selected=true]")).to_be_in_viewport()
+    context.close()
+
+
+def test_the_theme_button_follows_the_system(page: Page, served: Served) -> None:
+    page.emulate_media(color_scheme="light")
+    page.goto(served.address)
+    expect(page.get_by_role("button", name="Dark")).to_be_visible()
+    page.emulate_media(color_scheme="dark")
+    expect(page.get_by_role("button", name="Light")).to_be_visible()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+# --- minds -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_race_of_a_turn_has_every_latency_and_margin(page: Page, served: Served) -> None:
+    run = served.meeting
+    turns = served.document(f"runs/{run}/turns")["turns"]
+    turn = max(turns, key=lambda turn: sum(bid["latency_s"] is not None for bid in turn["bids"]))
+    page.goto(f"{served.address}#/runs/{run}?turn={turn['turn']}&pane=minds")
+    race = page.locator(".race")
+    expect(race).to_be_visible()
+    shown = race.inner_text().replace("\n", " ")
+    (winner,) = (bid["latency_s"] for bid in turn["bids"] if bid["won"])
+    racers = [bid for bid in turn["bids"] if bid["latency_s"] is not None]
+    assert len(racers) >= 2
+    for bid in racers:
+        margin = "→ floor" if bid["won"] else f"+{bid['latency_s'] - winner:.2f}"
+        assert f"{bid['latency_s']:.2f} s {margin}" in shown
+    assert race.locator(".density").count() == len(racers)
+    for bid in turn["bids"]:
+        if not bid["willing"]:
+            others = page.locator(".others li").filter(has_text=bid["agent"])
+            expect(others).to_contain_text(f"not willing: W {bid['willingness']:.2f} < θ 0.5")
+
+
+def test_an_agent_is_shown_through_the_whole_run(page: Page, served: Served) -> None:
+    run = served.meeting
+    document = served.document(f"runs/{run}/agents/Bob")
+    page.goto(f"{served.address}#/runs/{run}/minds?agent=Bob")
+    expect(page.get_by_role("heading", name="Bob")).to_be_visible()
+    rounds = document["cognition"]
+    willing, won = (sum(bool(round[field]) for round in rounds) for field in ("willing", "won"))
+    expect(
+        page.get_by_text(f"{len(rounds)} rounds: willing to speak in {willing}, got the floor in {won}.")
+    ).to_be_visible()
+    assert page.locator(".agent-chart path[stroke]").count() == len(rounds) + 1  # a point for each, and the line
+    first = page.get_by_role("group", name="Rounds").get_by_role("listitem").first
+    expect(first).to_contain_text(rounds[0]["thought"])
+    first.get_by_role("link").click()
+    expect(page.get_by_role("listbox").get_by_role("option", selected=True)).to_have_attribute("id", "turn-1")

@@ -108,30 +108,6 @@ def test_what_can_not_be_served_is_told_before_anything_is(cli: Cli, store: Path
 
 
 @pytest.mark.full
-def test_a_missing_store_is_an_empty_page_until_a_run_makes_it(tmp_path: Path) -> None:
-    store = tmp_path / "new.db"
-    with viewing("--store", str(store)) as (line, process):
-        assert ask(base(line), "api/runs").json["runs"] == []
-        assert not store.exists()
-        tertulia.run("tidewell", rehearse=True, rounds=1, store=store, progress=False)
-        assert len(ask(base(line), "api/runs").json["runs"]) == 1
-        process.send_signal(signal.SIGINT)
-        hint = f"there is no store {store} yet; begin with: tertulia run tidewell --store {store}\n"
-        assert process.communicate()[1] == hint
-
-
-def test_where_no_browser_opens_it_says_so_and_serves(store: Path, tmp_path: Path) -> None:
-    process = started("--port", "0", "--store", str(store), BROWSER="no-such-browser", PATH=str(tmp_path), DISPLAY="")
-    assert process.stdout is not None
-    assert process.stderr is not None
-    line = process.stdout.readline().strip()
-    assert process.stderr.readline() == "no browser opened; open the address yourself\n"
-    assert ask(line, "api/runs").status == 200
-    process.send_signal(signal.SIGINT)
-    assert process.communicate() == ("", "")
-
-
-@pytest.mark.full
 def test_a_browser_gets_the_address_and_makes_no_noise(store: Path, tmp_path: Path) -> None:
     browser, opened = tmp_path / "browser", tmp_path / "opened"
     browser.write_text(

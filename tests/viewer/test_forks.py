@@ -1,21 +1,26 @@
 """The slider is the fork: what is set is what is forked, and the fork opens beside its parent as it grows."""
 
+import json
 import re
 import shlex
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 from support.in_process import command
+from support.requests_to_page import ask
 from support.stored import a_case, a_run, a_turn_record, write_turn
-from support.viewer_page import serving
+from support.viewer_page import serving, violations
 
 import tertulia
 from tertulia.state.meeting import Meeting
 from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents.by_path import document_at
+from tertulia.viewer.fork_changes import LONGEST_TEXT, read_changes
 
 COMMAND = [sys.executable, "-m", "tertulia.cli.main"]
 TOKEN = "token"
@@ -53,6 +58,13 @@ def reading(path: Path, runs: Runs) -> Iterator[str]:
         yield address
 
 
+@pytest.fixture(scope="module")
+def starting_nothing(path: Path, runs: Runs) -> Iterator[str]:
+    """The same store, where what is started does nothing."""
+    with serving(path, TOKEN, ["true"]) as address:
+        yield address
+
+
 def words_of(page: Page, name: str = "Command") -> list[str]:
     return shlex.split(page.get_by_label(name, exact=True).text_content() or "")
 
@@ -85,84 +97,6 @@ def test_from_a_dragged_factor_to_the_first_different_line_is_one_click(
     expect(chosen.locator(".utterance .words").nth(1)).to_have_text(parting.b["text"])
     page.go_back()
     expect(page.get_by_role("spinbutton", name="λ as a number")).to_have_value("0.7")
-
-
-def test_the_form_has_what_the_slider_has_and_its_command_nothing_else(page: Page, reading: str, runs: Runs) -> None:
-    page.goto(f"{reading}#/runs/{runs['dialogue']}?turn=3&order=ascending&walk=nearest")
-    page.get_by_role("slider", name="λ", exact=True).fill("0.81")
-    page.get_by_text("Fork from here").click()
-    expect(page.get_by_role("spinbutton", name="λ", exact=True)).to_have_value("0.81")
-    set_here = ["--lambda", "0.81", "--set", "removal_order=ascending", "--set", "removal_walk=nearest"]
-    assert words_of(page)[:-2] == ["tertulia", "fork", runs["dialogue"], "--at", "3", *set_here]
-    assert words_of(page, "Command with what is set here") == words_of(page)
-    expect(page.get_by_role("button", name="Fork with")).to_have_count(0)
-    page.get_by_role("spinbutton", name="λ", exact=True).fill("0.2")
-    expect(page.get_by_role("slider", name="λ", exact=True)).to_have_value("0.2")
-    page.get_by_role("spinbutton", name="λ", exact=True).fill("7")
-    expect(page.get_by_text("λ is a number from 0 to 1, not 7.")).to_be_visible()
-    expect(page.get_by_role("slider", name="λ", exact=True)).to_have_value("0.2")
-
-
-def test_a_fork_that_changes_nothing_says_so_and_names_what_to_drag(page: Page, reading: str, runs: Runs) -> None:
-    page.goto(f"{reading}#/runs/{runs['meeting']}?turn=2&pane=prompt")
-    expect(page.get_by_label("Fork with what is set here")).to_have_count(0)
-    page.get_by_text("Fork from here").click()
-    warning = page.get_by_text("Nothing is changed: this fork would say the same again from turn 2 on. Drag λ away")
-    expect(warning).to_be_visible()
-    slider = page.get_by_role("slider", name="λ", exact=True)
-    slider.fill("0.6")
-    expect(warning).to_have_count(0)
-    slider.fill("0.5")
-    expect(warning).to_be_visible()
-    expect(page.get_by_label("Fork with what is set here")).to_have_count(0)
-
-
-@pytest.mark.parametrize("part", ["plan", "question", "answer"])
-def test_every_part_of_an_exchange_forks_with_what_is_set(page: Page, reading: str, runs: Runs, part: str) -> None:
-    page.goto(f"{reading}#/runs/{runs['album']}?turn=2&part={part}&lambda=0.9")
-    words = words_of(page, "Command with what is set here")
-    assert words[:7] == ["tertulia", "fork", runs["album"], "--at", "2", "--lambda", "0.9"]
-
-
-def test_the_slider_is_one_step_of_the_history_once_it_rests(page: Page, reading: str, runs: Runs) -> None:
-    place = f"{reading}#/runs/{runs['dialogue']}?turn=2"
-    page.goto(place)
-    slider = page.get_by_role("slider", name="λ", exact=True)
-    slider.wait_for()
-    entries = page.evaluate("history.length")
-    slider.focus()
-    for _ in range(30):
-        slider.press("ArrowRight")
-    expect(page).to_have_url(f"{place}&lambda=0.8")
-    slider.fill("0.1")
-    expect(page).to_have_url(f"{place}&lambda=0.1")
-    assert page.evaluate("history.length") <= entries + 6  # of thirty-one moves; a slow machine rests in between
-    page.go_back()
-    expect(slider).to_have_value("0.8")
-    page.go_forward()
-    expect(slider).to_have_value("0.1")
-    page.get_by_role("button", name="As it was").click()
-    expect(page).to_have_url(place)
-    page.go_back()
-    expect(slider).to_have_value("0.1")
-
-
-def test_a_hand_that_holds_the_slider_makes_no_steps(page: Page, reading: str, runs: Runs) -> None:
-    page.goto(f"{reading}#/runs/{runs['dialogue']}?turn=2")
-    slider = page.get_by_role("slider", name="λ", exact=True)
-    box = slider.bounding_box()
-    assert box is not None
-    entries = page.evaluate("history.length")
-    middle = box["y"] + box["height"] / 2
-    page.mouse.move(box["x"] + box["width"] / 2, middle)
-    page.mouse.down()
-    for share in (0.6, 0.7, 0.8):
-        page.mouse.move(box["x"] + box["width"] * share, middle)
-        page.wait_for_timeout(500)
-    assert page.evaluate("history.length") == entries
-    page.mouse.up()
-    expect(page).to_have_url(re.compile(r"lambda=0\.8"))
-    assert page.evaluate("history.length") == entries + 1
 
 
 # --- edits ----------------------------------------------------------------------------------------------------------
@@ -210,44 +144,6 @@ def test_a_line_a_memory_and_a_goal_can_be_edited_and_the_command_does_it(
     assert "topic_analysis" not in start.mechanisms
 
 
-def test_a_hundred_thousand_characters_are_told_how_long_they_may_be(page: Page, address: str, runs: Runs) -> None:
-    page.goto(f"{address}#/runs/{runs['dialogue']}?turn=2")
-    page.get_by_text("Fork from here").click()
-    page.get_by_label("Edit the line, a person or a memory").select_option("say")
-    page.get_by_label("What is said instead").fill("x" * 100_000)
-    sentence = "The line has 100,000 characters; it may have at most 10,000. Shorten it."
-    expect(page.get_by_text(sentence)).to_be_visible()
-    expect(page.get_by_role("button", name="Start")).to_be_disabled()
-    page.get_by_label("What is said instead").fill("")
-    expect(page.get_by_text("Nothing is said: type the line")).to_be_visible()
-    page.get_by_label("What is said instead").fill("x")
-    expect(page.get_by_role("button", name="Start")).to_be_enabled()
-
-
-def test_what_the_server_refuses_stands_below_the_command(page: Page, address: str, runs: Runs) -> None:
-    page.goto(f"{address}#/runs/{runs['meeting']}?turn=2&pane=prompt")
-    page.get_by_text("Fork from here").click()
-    page.get_by_label("Edit the line, a person or a memory").select_option("person")
-    page.get_by_role("combobox", name="what", exact=True).select_option("propensity")
-    page.get_by_label("From here on").fill("often")
-    page.get_by_role("button", name="Start").click()
-    expect(page.get_by_role("alert").get_by_text("propensity=often")).to_be_visible()
-
-
-def test_a_fork_of_a_run_whose_model_is_not_here_says_so(page: Page, tmp_path: Path) -> None:
-    path = tmp_path / "t.db"
-    with SqlStore.open(path, create=True) as store:
-        store.create_run(a_run("aaaa", model="no-such/model", status="finished"), a_case())
-        write_turn(store, "aaaa", 1)
-    with serving(path, TOKEN, COMMAND) as address:
-        page.goto(f"{address}?token={TOKEN}#/runs/aaaa?turn=1&lambda=0.9")
-        page.get_by_role("button", name="Fork with λ = 0.9").click()
-        expect(page.get_by_text("The fork could not be started. It says:")).to_be_visible(timeout=STARTED_MS)
-        shown = page.locator("pre.command").text_content() or ""
-    assert "no-such/model" in shown
-    assert "Traceback" not in shown
-
-
 # --- beside its parent ----------------------------------------------------------------------------------------------
 
 
@@ -284,12 +180,6 @@ def test_a_fork_is_followed_beside_its_parent_until_they_part_and_on(page: Page,
 
 # --- for everybody --------------------------------------------------------------------------------------------------
 
-AXE = Path(__file__).parents[2] / "tertulia" / "viewer" / "page" / "node_modules" / "axe-core" / "axe.min.js"
-
-_FOUND = """async () => {
-    const { violations } = await axe.run(document, { resultTypes: ["violations"] });
-    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`);
-}"""
 
 _WIDER = """() => {
     const { scrollWidth, clientWidth } = document.documentElement;
@@ -299,18 +189,112 @@ _WIDER = """() => {
 
 @pytest.mark.access
 def test_the_form_with_every_edit_is_for_everybody_in_every_width(page: Page, address: str, runs: Runs) -> None:
-    if not AXE.is_file():
-        pytest.skip("axe-core is not installed; install it with: make viewer-packages")
     page.goto(f"{address}#/runs/{runs['meeting']}?turn=2&lambda=0.8")
     page.get_by_text("Fork from here").click()
     for kind in ("say", "person", "remember", "forget", "mechanisms", "label"):
         page.get_by_label("Edit the line, a person or a memory").select_option(kind)
     page.get_by_label("What they remember").fill("x" * 300)
-    page.evaluate(AXE.read_text(encoding="utf-8"))
     for width in (360, 768, 1280, 1920):
         page.set_viewport_size({"width": width, "height": 800})
         page.wait_for_timeout(100)
         assert page.evaluate(_WIDER) is None, width
-        for theme in ("light", "dark") if width in (360, 1280) else ():
-            page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
-            assert page.evaluate(_FOUND) == [], (width, theme)
+        assert width not in (360, 1280) or violations(page) == [], width
+
+
+# --- what the server takes -------------------------------------------------------------------------------------------
+
+
+def start(address: str, body: object, token: str | None = TOKEN) -> tuple[int, str]:
+    headers = {"Origin": address.rstrip("/"), "Content-Type": "application/json"}
+    query = f"?token={token}" if token else ""
+    answer = ask(address, f"api/start{query}", headers, "POST", json.dumps(body).encode())
+    return answer.status, answer.json.get("error", "")
+
+
+def test_changes_become_options_in_one_word_each() -> None:
+    given = {
+        "say": "--store x",
+        "label": "calmer",
+        "person": [["Ida Falk.goals", '[{"goal":"sleep"}]']],
+        "remember": [["Ida Falk", "It rains."]],
+        "forget": [["Ida Falk", "memory_3"]],
+        "mechanisms": ["goal_summary", "time_analysis"],
+    }
+    assert read_changes(given).words == [
+        "--say=--store x",
+        "--label=calmer",
+        '--person=Ida Falk.goals=[{"goal":"sleep"}]',
+        "--remember=Ida Falk=It rains.",
+        "--forget=Ida Falk=memory_3",
+        "--mechanisms=goal_summary,time_analysis",
+    ]
+
+
+BAD: list[tuple[str, dict[str, Any], str]] = [
+    ("dialogue", {"changes": {"model": "x"}}, "the changes of a fork are say, label"),
+    ("dialogue", {"changes": []}, "the changes of a fork are say, label"),
+    ("dialogue", {"changes": {"say": "x" * 100_000}}, "That is too much for one command"),
+    ("dialogue", {"changes": {"say": "x" * 20_000}}, "what is said has 20,000 characters; it may have at most 10,000"),
+    ("dialogue", {"changes": {"say": "one\ntwo"}}, "it has a line break"),
+    ("dialogue", {"changes": {"say": "zero\u200bwidth"}}, "U+200B"),
+    ("dialogue", {"changes": {"say": "\ud800"}}, "U+D800"),
+    ("dialogue", {"changes": {"say": " "}}, "nothing is said; give the words"),
+    ("dialogue", {"changes": {"say": 3}}, "is a text of one line"),
+    ("dialogue", {"changes": {"person": [["Nobody.activity", "x"]]}}, "nobody named 'Nobody' takes part"),
+    ("dialogue", {"changes": {"person": [["Emeka Obiora.model", "x"]]}}, "a model is given on the command line alone"),
+    ("dialogue", {"changes": {"person": [["Emeka Obiora.name", "Ada"]]}}, "can't change in mid-run"),
+    ("dialogue", {"changes": {"person": [["x"]]}}, "person is a list of pairs"),
+    ("dialogue", {"changes": {"remember": [["A=b", "x"]]}}, "has an equals sign"),
+    ("meeting", {"changes": {"person": [["Alice. MODEL ", "x"]]}}, "a model is given on the command line alone"),
+    ("album", {"changes": {"say": "x"}}, "whose forks take no say"),
+    ("album", {"changes": {"remember": [["Amaru Quispe", "x"]]}}, "a villager remembers"),
+    ("dialogue", {"settings": {"nodes.score": "x.py"}}, "is given on the command line alone"),
+    ("dialogue", {"at": 9}, "can't be forked at turn 9"),
+]
+
+
+@pytest.mark.parametrize(("kind", "given", "sentence"), BAD)
+def test_what_no_fork_can_have_is_refused_in_a_sentence_and_starts_nothing(
+    starting_nothing: str, runs: Runs, kind: str, given: dict[str, Any], sentence: str
+) -> None:
+    before = ask(starting_nothing, f"api/start?token={TOKEN}").json["commands"]
+    status, problem = start(starting_nothing, {"action": "fork", "run": runs[kind], "at": 2, "settings": {}} | given)
+    assert status in (400, 404, 413)
+    assert sentence in problem
+    assert ask(starting_nothing, f"api/start?token={TOKEN}").json["commands"] == before
+
+
+def test_a_fork_with_changes_needs_the_token_and_leave_to_start(
+    starting_nothing: str, reading: str, runs: Runs
+) -> None:
+    body = {
+        "action": "fork",
+        "run": runs["dialogue"],
+        "at": 2,
+        "settings": {"removal_factor": "0.7"},
+        "changes": {"say": "Hello."},
+    }
+    assert start(starting_nothing, body, token=None)[0] == 403
+    assert start(reading, body)[0] == 404
+    assert start(starting_nothing, body) == (200, "")
+
+
+def test_what_can_be_edited_is_what_the_run_began_with(path: Path, runs: Runs) -> None:
+    with SqlStore.open(path) as store:
+        meeting = document_at(store, f"runs/{runs['meeting']}/edits")
+        dialogue = document_at(store, f"runs/{runs['dialogue']}/edits")
+        album = document_at(store, f"runs/{runs['album']}/edits")
+        alice = store.start(runs["meeting"]).participant("Alice")
+    fields = {field["name"]: field for field in meeting["people"][0]["fields"]}
+    assert [goal["goal"] for goal in fields["goals"]["value"]] == [goal.text for goal in alice.goals]  # type: ignore[attr-defined]
+    assert fields["emotion"]["choices"][0] == "calm"
+    assert not any("model" in field["name"] for person in meeting["people"] for field in person["fields"])
+    assert {memory["id"] for memory in meeting["people"][0]["memories"]} == {memory.id for memory in alice.memories}
+    assert (dialogue["mechanisms"], dialogue["can_say"], album["can_say"], album["can_remember"]) == (
+        [],
+        True,
+        False,
+        False,
+    )
+    assert dialogue["longest"] == LONGEST_TEXT
+    assert {field["how"] for person in album["people"] for field in person["fields"]} == {"plain"}
