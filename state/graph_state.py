@@ -194,6 +194,44 @@ Minds = Annotated[dict[str, Mind], by_agent]
 Bids = Annotated[dict[str, OpenBid], by_agent]
 
 
+class Address(TypedDict):
+    """The people to whom a line speaks.
+
+    Attributes:
+        asked: Names of those whom it asks something, or asks to speak.
+        is_open_question: Whether it has a question to all hearers.
+    """
+
+    asked: list[str]
+    is_open_question: bool
+
+
+def nobody_asked() -> Address:
+    """Return the address of a line of which no more is known than whom it names."""
+    return {"asked": [], "is_open_question": False}
+
+
+class AddressInput(TypedDict, total=False):
+    """A line whose address is read.
+
+    Attributes:
+        turn: Its number; 0 for the opening of the meeting.
+        listeners: The names of the people present but its speaker.
+    """
+
+    round: int
+    turn: int
+    speaker: str
+    line: str
+    listeners: list[str]
+
+
+class AddressState(AddressInput, total=False):
+    """A line and its address."""
+
+    address: Address
+
+
 class CognitionInput(TypedDict, total=False):
     """The input of an agent's cognition.
 
@@ -203,6 +241,7 @@ class CognitionInput(TypedDict, total=False):
         sim_time_s: Simulated seconds since the meeting began.
         silence_s: Seconds since the last word, when the round began.
         mind: The agent's state from round to round.
+        address: Whom the last line asks.
     """
 
     round: int
@@ -212,6 +251,7 @@ class CognitionInput(TypedDict, total=False):
     silence_s: float
     spoken: dict[str, int]
     mind: Mind
+    address: NotRequired[Address]
 
 
 class CognitionOutput(TypedDict, total=False):
@@ -234,9 +274,11 @@ class GroupState(UtteranceInput, UtteranceOutcome, total=False):
         speaker: The agent with the floor; empty in a silence.
         prompt: Content hash of the full prompt; `None` if a person said it.
         unprepared: The agents yet to be prepared before the next round begins.
+        address: Whom the last line asks.
     """
 
     prompt: str | None
+    address: NotRequired[Address]
     silence_s: float
     finished: bool
     unprepared: list[str]
@@ -339,6 +381,26 @@ class TownState(TypedDict, total=False):
     finished: bool
 
 
+class RatingInput(TypedDict, total=False):
+    """New memories of a person that are rated.
+
+    Attributes:
+        round: The step of their conversation behind which they are kept.
+        contents: The subject of each memory, without date, people and place.
+    """
+
+    round: int
+    agent: str
+    memories: list[str]
+    contents: list[str]
+
+
+class RatingState(RatingInput, total=False):
+    """New memories, and the importance of each, from 1 to 10; `None` asks the model."""
+
+    importance: list[float] | None
+
+
 def first_state(start: Case | Meeting) -> DialogueState | GroupState:
     """Return the state in which a dialogue or a meeting begins.
 
@@ -391,4 +453,5 @@ def cognition_of(state: GroupState, name: str) -> CognitionInput:
         "silence_s": state["silence_s"],
         "spoken": {agent: mind["spoken"] for agent, mind in state["minds"].items()},
         "mind": state["minds"][name],
+        "address": state.get("address", nobody_asked()),
     }

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tertulia.nodes.meeting.address import is_named
+from tertulia.nodes.shared.names_in_text import is_named
 from tertulia.nodes.shared.sense import Fault, Lines, faults_of, lines_before
 from tertulia.prompts.renaming import renaming_of
 from tertulia.state.album import Population

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tertulia.metrics.diversity import Dialogue
 from tertulia.metrics.to_the_point import ToThePoint, texts_of_case, to_the_point
-from tertulia.nodes.meeting.address import without_names
+from tertulia.nodes.shared.names_in_text import without_names
 from tertulia.state.language_model import Embedder
 from tertulia.state.records import Case
 from tertulia.views.measuring.line_checks import checks_of

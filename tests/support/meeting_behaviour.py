@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from tertulia.nodes.meeting.address import address_of
 from tertulia.nodes.meeting.willingness import why_willing
+from tertulia.nodes.shared.names_in_text import named_in
+from tertulia.rules.address import read_line
 from tertulia.state.cognition import Bid
 from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Parameters
@@ -60,9 +61,10 @@ def observe(store: Store, run: str) -> Behaviour:
             seen.reasons[why_willing(bid, meeting.participant(agent).weights, parameters) or "none"] += 1
     for line, following in pairwise([*([meeting.opening_turn] if meeting.opening_turn is not None else []), *turns]):
         present = [agent for round, agent in bids if round == following.round]
-        address = address_of(line, present)
-        asked = address.asked
-        _observe_named(seen, [name for name in address.named if name not in asked], present, line, following)
+        listeners = tuple(agent for agent in present if agent != line.speaker)
+        asked = read_line(line.text, listeners)["asked"] if line.speaker is not None else []
+        named = named_in(line.text, listeners) if line.speaker is not None else ()
+        _observe_named(seen, [name for name in named if name not in asked], present, line, following)
         if not asked:
             continue
         for agent in present:

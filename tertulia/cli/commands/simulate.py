@@ -9,14 +9,14 @@ import typer
 from tertulia.cli import options
 from tertulia.cli.budget import NO_LIMITS, with_budget
 from tertulia.cli.driving import exit_when_interrupted, store_hint
-from tertulia.cli.environment import model_access, print_note, store_path
+from tertulia.cli.environment import additions, model_access, print_note, store_path
 from tertulia.cli.opening import loading_for_good, open_existing
 from tertulia.cli.option_values import read_model, read_seed, read_settings
 from tertulia.cli.terminal.completion import complete_simulation, complete_town
 from tertulia.cli.terminal.output import plain, print_json, progress
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.views.live import print_encounter, print_town
-from tertulia.runs.access.engines import Engines, ModelAccess
+from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.access.model_names import names_of_models
 from tertulia.runs.driving.events import (
     EncounterFinished,
@@ -27,11 +27,11 @@ from tertulia.runs.driving.events import (
     StepStarted,
 )
 from tertulia.runs.driving.limits import Limits
-from tertulia.runs.planning.simulations import ENCOUNTERS_PER_DAY
+from tertulia.runs.planning.additions import Additions
+from tertulia.runs.planning.simulations import ENCOUNTERS_PER_DAY, OpenedSimulation
 from tertulia.runs.planning.starting import DEFAULT_SEED, links_of
 from tertulia.state.errors import StoppedError, UsageError
 from tertulia.state.parameters import Parameters
-from tertulia.state.town import Simulation
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.documents import fields_of
 
@@ -75,6 +75,7 @@ def simulate(
     model: options.ModelOption = None,
     rehearse: options.RehearseOption = False,
     settings: options.SettingsOption = None,
+    extension: options.ExtensionOption = None,
     limits: Limits = NO_LIMITS,
     trust_remote_code: options.CodeOption = None,
     store: options.StoreOption = None,
@@ -99,7 +100,7 @@ def simulate(
         }
         if wrong := next((name for name, value in given.items() if value), None):
             raise UsageError(f"--resume {resume} goes on with what the simulation began with; leave out {wrong}")
-        _resume(resume, days, trust_remote_code, store, as_json, limits)
+        _resume(resume, days, additions(extension), trust_remote_code, store, as_json, limits)
         return
     if town is None:
         raise UsageError("no town; name one (tidewell, or ga:FOLDER), or give --resume SIM")
@@ -112,6 +113,7 @@ def simulate(
         encounters_per_day=encounters_per_day,
         from_log=from_log,
         model=read_model(model, rehearse),
+        additions=additions(extension),
     )
     for note in links_of(plan.town.town):
         print_note(note)
@@ -121,7 +123,13 @@ def simulate(
 
 
 def _resume(
-    name: str, days: int | None, with_code: Sequence[str] | None, store: str | None, as_json: bool, limits: Limits
+    name: str,
+    days: int | None,
+    added: Additions,
+    with_code: Sequence[str] | None,
+    store: str | None,
+    as_json: bool,
+    limits: Limits,
 ) -> None:
     """Go on with a simulation, also with a finished one if it gets more days."""
     from tertulia.runs.driving.towns import summary
@@ -139,14 +147,14 @@ def _resume(
         limits.budget.check_prices(
             names_of_models(simulation.model, None, Parameters.model_validate(simulation.parameters))
         )
-        reopened = partial(reopen_simulation, opened, simulation, days=days)
+        reopened = partial(reopen_simulation, opened, simulation, days=days, additions=added)
         _drive(opened, simulation.model, reopened, with_code, as_json, limits)
 
 
 def _drive(
     store: SqlStore,
     model: str,
-    opened: Callable[[ModelAccess], tuple[Simulation, Engines]],
+    opened: Callable[[ModelAccess], OpenedSimulation],
     with_code: Sequence[str] | None,
     as_json: bool,
     limits: Limits,
@@ -156,7 +164,7 @@ def _drive(
 
     with exit_when_interrupted(), status_line(f"loading {model}") as line:
         with loading_for_good():
-            simulation, engines = opened(model_access(line, with_code=with_code))
+            simulation, engines, registry = opened(model_access(line, with_code=with_code))
         with line.pause():
             progress().print(f"simulation {simulation.simulation}")
 
@@ -173,7 +181,7 @@ def _drive(
                 case Noted():
                     line.write(lambda: print_note(event.text))
 
-        drive_simulation(store, simulation, engines, show, limits)
+        drive_simulation(store, simulation, engines, registry, show, limits)
 
 
 def _print_end(store: SqlStore, end: SimulationEnded, as_json: bool) -> None:

@@ -116,13 +116,15 @@ def plan_fork(
         NotFoundError: The parent has not come so far, or its state there is not known.
         UsageError: The fork can't be made like that.
     """
+    from tertulia.nodes.machinery.extensions import with_shipped
+
     settings = {**settings, **additions.settings}
     if parent.kind == "album_chat":
         _check_album_fork(parent, settings, {"say": say, "seat": seat})
     trace = _trace_before(store, parent, at, say)
     parameters = _changed_parameters(parent, settings, removal_factor, model)
     replaced = set(Parameters.model_validate(parent.parameters).nodes.values()) - set(parameters.nodes.values())
-    registry = additions.reload_registry(parent, replaced)
+    registry = with_shipped(additions.reload_registry(parent, replaced), parameters.nodes.values())
     changes = changes or StartChanges()
     start = changes.applied(store.start(parent.run), store, tuple(registry.mechanisms))
     start = additions.switched_on(start, tuple(registry.mechanisms))
