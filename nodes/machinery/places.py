@@ -6,17 +6,8 @@ from functools import lru_cache
 from typing import Any, Literal, get_type_hints
 
 from tertulia.state.context import Context
-from tertulia.state.graph_state import (
-    AddressInput,
-    AddressState,
-    CognitionInput,
-    CognitionState,
-    GroupState,
-    RatingInput,
-    RatingState,
-    UtteranceInput,
-    UtteranceState,
-)
+from tertulia.state.graph_state import CognitionInput, CognitionState, GroupState, UtteranceInput, UtteranceState
+from tertulia.state.inner_places import AddressInput, AddressState, RatingInput, RatingState
 
 GraphName = Literal["utterance", "cognition", "group_chat", "town"]
 

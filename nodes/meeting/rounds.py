@@ -9,7 +9,8 @@ from tertulia.nodes.conversation.turns import speaking_time_s, spoken_turn
 from tertulia.nodes.meeting.view import last_turn
 from tertulia.nodes.shared.limits import group_chat_is_over
 from tertulia.state.context import Context, RecordedTurn
-from tertulia.state.graph_state import Address, AddressInput, GroupState, Mind, nobody_asked
+from tertulia.state.graph_state import GroupState, Mind
+from tertulia.state.inner_places import Address, AddressInput, nobody_asked
 from tertulia.state.records import Turn, TurnRecord
 
 

@@ -15,7 +15,8 @@ from tertulia.prompts.examples import draw_example
 from tertulia.prompts.templates import PromptTemplate, template
 from tertulia.state.cognition import Assessment, Character, Finding
 from tertulia.state.context import Context
-from tertulia.state.graph_state import Address, CognitionInput, Mind, nobody_asked
+from tertulia.state.graph_state import CognitionInput, Mind
+from tertulia.state.inner_places import Address, nobody_asked
 from tertulia.state.language_model import ReplyField
 from tertulia.state.meeting import Attendee, Meeting
 from tertulia.state.randomness import keyed_generator

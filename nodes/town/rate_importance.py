@@ -11,7 +11,7 @@ from tertulia.nodes.shared.asking import ask_model
 from tertulia.prompts.cognition import ask_anybody
 from tertulia.prompts.town import ask_importance
 from tertulia.state.context import Context
-from tertulia.state.graph_state import RatingState
+from tertulia.state.inner_places import RatingState
 from tertulia.state.language_model import ReplyField
 
 

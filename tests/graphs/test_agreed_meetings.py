@@ -12,11 +12,11 @@ from support.scripted import ScriptedModel
 from support.store_checks import differences, faults
 
 from tertulia.models.rehearsal import RehearsalEmbedder
+from tertulia.nodes.machinery.extensions import with_shipped
+from tertulia.nodes.machinery.registry import Registry
 from tertulia.nodes.town.agree import agree
 from tertulia.nodes.town.draw_encounters import encounters_of, habit_at
 from tertulia.runs.access.engines import Engines, ModelAccess
-from tertulia.nodes.machinery.extensions import with_shipped
-from tertulia.nodes.machinery.registry import Registry
 from tertulia.runs.driving.towns import drive_simulation
 from tertulia.runs.planning.simulations import begin_simulation, plan_simulation
 from tertulia.state.errors import ModelError

@@ -1,6 +1,6 @@
 """`simulate`: days of a town, conversation after conversation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Annotated
 
@@ -98,8 +98,7 @@ def simulate(
             "--model": model,
             "--rehearse": rehearse,
         }
-        if wrong := next((name for name, value in given.items() if value), None):
-            raise UsageError(f"--resume {resume} goes on with what the simulation began with; leave out {wrong}")
+        _check_leaves_out(resume, given)
         _resume(resume, days, additions(extension), trust_remote_code, store, as_json, limits)
         return
     if town is None:
@@ -120,6 +119,12 @@ def simulate(
     limits.budget.check_prices(names_of_models(plan.model, None, plan.parameters))
     with SqlStore.open(store_path(store)) as opened:
         _drive(opened, plan.model, partial(begin_simulation, opened, plan), trust_remote_code, as_json, limits)
+
+
+def _check_leaves_out(resume: str, given: Mapping[str, object]) -> None:
+    """Raise `UsageError` if a simulation that goes on is given other arguments than those that may change."""
+    if wrong := next((name for name, value in given.items() if value), None):
+        raise UsageError(f"--resume {resume} goes on with what the simulation began with; leave out {wrong}")
 
 
 def _resume(
