@@ -73,7 +73,7 @@ def test_more_days_are_those_that_would_have_come_and_another_seed_has_others(cl
 
 
 def test_the_model_goes_away_and_comes_back(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    town = (*SHORT, "--set", "importance=model")
+    town = (*SHORT, "--set", "nodes.rate_importance=rate_importance")
     whole = cli(*town, "--store", str(tmp_path / "whole.db"), "--json").json
     for failing in ("utterance", "summarise", "rate_importance"):
         store = ("--store", str(tmp_path / f"{failing}.db"))
