@@ -16,7 +16,6 @@ import yaml
 
 from tertulia.state.errors import UsageError, nearest_hint
 from tertulia.state.names import Names
-from tertulia.state.parameters import Parameters
 from tertulia.state.records import Prompt
 from tertulia.state.variation import NAME_CHOICES, read_names
 
@@ -99,11 +98,6 @@ def renaming_of(people: Sequence[str], choice: str) -> Renaming:
     return Renaming(names, Names.of(people))
 
 
-def names_in_words(people: Sequence[str], parameters: Parameters) -> Renaming:
-    """Return the names that people have in the records of their words: their own if those were put back."""
-    return renaming_of(people, NAME_CHOICES[0] if parameters.names_put_back else parameters.names)
-
-
 def check_known(people: Sequence[str], choice: str) -> None:
     """Raise `UsageError` if the A of a pair `A=B` names no person here, or more than one."""
     known = _known_as(people)
@@ -114,21 +108,10 @@ def check_known(people: Sequence[str], choice: str) -> None:
             raise UsageError(f"names={choice}: {'more than one' if several else 'nobody'} here is called {old!r}{hint}")
 
 
-def check_names(people: Sequence[str], parameters: Parameters) -> None:
-    """Refuse names that can't be given, or that could be confused with original names in utterances.
-
-    Raises:
-        UsageError: As `check_known` and `renaming_of`, or a new name that is not put back contains an original name.
-    """
-    check_known(people, parameters.names)
-    renaming = renaming_of(people, parameters.names)
-    given = _forms(renaming.names, people).values()
-    taken = next((new for new in given if renaming.rename(new) != new), None)
-    if taken is not None and not parameters.names_put_back:
-        raise UsageError(
-            f"names={parameters.names}: {taken} has a name that is somebody's own, and names_put_back=false would mix "
-            "them up; leave names_put_back true, or give other names"
-        )
+def check_names(people: Sequence[str], choice: str) -> None:
+    """Refuse names that can't be given to these people; `UsageError` as `check_known` and `renaming_of`."""
+    check_known(people, choice)
+    renaming_of(people, choice)
 
 
 def renamed(prompt: Prompt, renaming: Renaming) -> Prompt:

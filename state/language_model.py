@@ -216,8 +216,8 @@ class ModelTraits:
 
     Attributes:
         context_window: Tokens of prompt and reply together; `None` if unlimited.
-        likelihood_threshold: Threshold of the likelihood judge, in nats per token; `None` if never calibrated.
-        centred_threshold: Its threshold if its figure is centred; `None`: that of the figure as it is.
+        likelihood_threshold: Threshold of the likelihood judge, in nats per token, of its centred figure if the model
+            shows its vocabulary's probabilities; `None` if never calibrated.
         ending: How it is decided whether an utterance ends the conversation.
         ending_threshold: Probability of parting above which `continuation` ends it.
         temperature: The temperature at which it should write.
@@ -245,7 +245,6 @@ class ModelTraits:
     layout: Layout
     judge: Judge
     likelihood_threshold: float | None = None
-    centred_threshold: float | None = None
     ending: Ending = "reply"
     ending_threshold: float | None = None
     temperature: float = TEMPERATURE
@@ -320,9 +319,6 @@ class ModelTraits:
             problem = " needs a model that sees pictures, and this one reads text alone; take another model, or set "
             raise SettingError("sight", parameters.sight, f"{problem}sight=captions")
 
-    def _likelihood_threshold(self, is_centred: bool) -> float | None:
-        return self.likelihood_threshold if self.centred_threshold is None or not is_centred else self.centred_threshold
-
     def resolve(self, parameters: Parameters) -> Parameters:
         """Return the parameters with every `auto` replaced by the value that suits the model, and with its thresholds.
 
@@ -332,7 +328,7 @@ class ModelTraits:
         judge = self.judge if parameters.judge == "auto" else parameters.judge
         threshold = parameters.inconsistency_threshold
         if threshold is None and judge != "off":
-            threshold = RATING_THRESHOLD if judge == "rating" else self._likelihood_threshold(parameters.judge_centred)
+            threshold = RATING_THRESHOLD if judge == "rating" else self.likelihood_threshold
             if threshold is None:
                 raise UsageError(
                     "the likelihood judge has no calibrated threshold for this model; "

@@ -9,9 +9,9 @@ likely. It is measured
 3. on pairs of replies that agree with a memory, or contradict it: the area under the curve, 0.5 by chance; and on the
    same replies with the memory of another pair, about which neither says anything: more than 0.5 would be wording.
 
-That is the figure of runs before it was centred (`judge_centred=false`), whose threshold is the contrast that one in
-four replies to prompts pruned at λ = 0.5 exceeds. Of the ending (`nodes/utterance/end.py`) it is shown how many
-exchanges that were not taught are told apart at its threshold.
+That is the figure as it is without a vocabulary's probabilities, as of a server; its threshold would be the contrast
+that one in four replies to prompts pruned at λ = 0.5 exceeds. Of the ending (`nodes/utterance/end.py`) it is shown how
+many exchanges that were not taught are told apart at its threshold.
 """
 
 import argparse
@@ -151,9 +151,7 @@ def main() -> None:
     options = parser.parse_args()
     model, embedder = open_model(options.model, cache=cache_folder()), open_embedder("minilm")
     assert isinstance(model, CausalLanguageModel)
-    parameters = model.traits.resolve(Parameters(judge="likelihood", judge_centred=False)).model_copy(
-        update={"ending": "off"}
-    )
+    parameters = model.traits.resolve(Parameters(judge="likelihood")).model_copy(update={"ending": "off"})
     scenes = read_scenes([options.held_out])
     going_on, parting = partings(model, [scene for scene in scenes if isinstance(scene, EndingScene)])
     ends = model.traits.ending_threshold or 0.5

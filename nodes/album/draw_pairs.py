@@ -10,6 +10,9 @@ from tertulia.state.context import Context
 from tertulia.state.graph_state import AlbumState
 from tertulia.state.randomness import keyed_generator
 
+#: Pairs whose calls a local model answers as one batch. Digits depend on it.
+EXCHANGES_IN_BATCH = 16
+
 
 async def draw_pairs(state: AlbumState, runtime: Runtime[Context]) -> AlbumState:
     """Begin a round: draw its pairs, and seat them so that the calls of a phase are made in batches.
@@ -23,7 +26,7 @@ async def draw_pairs(state: AlbumState, runtime: Runtime[Context]) -> AlbumState
         context.store.save_step(context.run, before + 1, "", "pairs", drawn)
     pairs = [list(pair) for pair in drawn.pairs]
     askers = [asker for asker, _ in pairs[state["kept"] :]]
-    context.broker.seat(round, askers, context.parameters.exchanges_in_batch, shares_calls=state["kept"] > 0)
+    context.broker.seat(round, askers, EXCHANGES_IN_BATCH, shares_calls=state["kept"] > 0)
     return {"round": round, "pairs": pairs}
 
 

@@ -10,7 +10,14 @@ from tertulia.nodes.meeting.past import Thoughts
 from tertulia.nodes.meeting.ratings import rate_parts
 from tertulia.nodes.meeting.touch import touch_of
 from tertulia.nodes.meeting.view import View
-from tertulia.nodes.meeting.willingness import address_of_agent, goal_part, moved, need_to_speak, propensity_of
+from tertulia.nodes.meeting.willingness import (
+    GOAL_FLOOR,
+    address_of_agent,
+    goal_part,
+    moved,
+    need_to_speak,
+    propensity_of,
+)
 from tertulia.nodes.shared.memory import Numbers
 from tertulia.prompts.words import words
 from tertulia.state.cognition import Assessment, Touch
@@ -51,17 +58,15 @@ def computed_parts(view: View, address: float, need: float, touch: Touch | None 
         need: Their need to speak, in [0, 1].
         touch: How much the last lines touch them; `None`: the topic alone is measured on it, and only as a whole.
     """
-    parameters = view.context.parameters
-    pull = address * parameters.address_pull
     open_shares = [step.share for step, done in zip(view.character.plan, view.done(), strict=True) if not done]
-    goal, feeling = goal_part(open_shares, view.elapsed_share(), parameters.goal_floor), view.mind["emotion_strength"]
+    goal, feeling = goal_part(open_shares, view.elapsed_share()), view.mind["emotion_strength"]
     if touch is not None:
-        goal, feeling = max(parameters.goal_floor, moved(goal / 4, touch.goal)), moved(feeling / 2, touch.emotion)
+        goal, feeling = max(GOAL_FLOOR, moved(goal / 4, touch.goal)), moved(feeling / 2, touch.emotion)
     return Parts(
-        topic=moved(topic_part(view) if touch is None else touch.topic, pull),
+        topic=moved(topic_part(view) if touch is None else touch.topic, address),
         goal=goal,
         emotion=moved(feeling, need),
-        personality=moved(propensity_of(view.agent, view.character.big_five), pull, need),
+        personality=moved(propensity_of(view.agent, view.character.big_five), address, need),
     )
 
 

@@ -12,6 +12,9 @@ from tertulia.state.graph_state import GroupState
 from tertulia.state.parameters import Parameters
 from tertulia.state.randomness import keyed_generator
 
+#: Seconds that the others wait for a willing agent that was asked by name (ours: ChatAgents is silent).
+YIELD_S = 5.0
+
 
 async def race(state: GroupState, runtime: Runtime[Context]) -> GroupState:
     """Let those present race for the floor; the round is a silence if no one is willing or fast enough."""
@@ -36,13 +39,13 @@ def run_race(
     """Return the winner of the floor, and all bids.
 
     Willingness is evaluated when the round begins, and again every Δt until an agent is willing; then the willing draw
-    their latencies, and those that wait for another, asked by name and willing to answer, add `yield_s`. An agent that
+    their latencies, and those that wait for another, asked by name and willing to answer, add `YIELD_S`. An agent that
     leaves before their first word does not get the floor. A tie is resolved by a draw. The round is a silence if the
     first word would come after `silence_s`, or nobody becomes willing.
 
     Args:
         silence_s: Seconds since the last word, when the round begins.
-        parameters: θ, Δt, the length of a silence, the tolerance of a tie, and how long others wait for an answer.
+        parameters: θ, Δt, the length of a silence, and the tolerance of a tie.
         draw: From a bid, a name and the number of the look to the bid with its latency.
         choose: From names, evenly.
     """
@@ -60,7 +63,7 @@ def run_race(
     for name in willing:
         bids[name] = draw(bids[name], name, look)
         if asked and name not in asked and bids[name].willingness is not None:
-            bids[name] = _yielding(bids[name], parameters.yield_s)
+            bids[name] = _yielding(bids[name])
         latencies[name] = bids[name].latency_s or 0.0
     able = [name for name in willing if waited_s + latencies[name] < stays_s[name]]
     first_s = min((latencies[name] for name in able), default=math.inf)
@@ -81,5 +84,5 @@ def run_race(
     return Outcome(winner, floor, bids)
 
 
-def _yielding(bid: Bid, yield_s: float) -> Bid:
-    return bid.model_copy(update={"yielded_s": yield_s, "latency_s": (bid.latency_s or 0.0) + yield_s})
+def _yielding(bid: Bid) -> Bid:
+    return bid.model_copy(update={"yielded_s": YIELD_S, "latency_s": (bid.latency_s or 0.0) + YIELD_S})

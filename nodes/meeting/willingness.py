@@ -22,6 +22,8 @@ from tertulia.state.seat import is_seat_of
 
 #: The weights of being asked by name, being named, and a question to everybody.
 _ASKED, _NAMED, _OPEN_QUESTION = 1.0, 0.5, 0.1
+#: S_goal at least, with nothing left to settle or no goal, too (ours: ChatAgents is silent).
+GOAL_FLOOR = 0.2
 #: The propensity to speak, by extraversion.
 _PROPENSITY = {"extroverted": 0.8, "introverted": 0.3}
 #: Share of the remainder to 1 that a whole silence adds to S_personality, by extraversion.
@@ -40,15 +42,14 @@ def moved(part: float, *shares: float) -> float:
     return min(1.0, part + (1 - part) * (1 - left))
 
 
-def goal_part(open_shares: Sequence[float], elapsed: float, floor: float) -> float:
+def goal_part(open_shares: Sequence[float], elapsed: float) -> float:
     """Return S_goal: the open share of the agent's plan, weighted by a quarter at the start and fully at the end.
 
     Args:
         open_shares: Shares of the steps that are not done; empty without a plan.
         elapsed: Share of the agent's time in the meeting that is over, in [0, 1].
-        floor: S_goal at least; with nothing left to settle, too.
     """
-    return max(floor, min(1.0, sum(open_shares)) * (1 + 3 * elapsed) / 4)
+    return max(GOAL_FLOOR, min(1.0, sum(open_shares)) * (1 + 3 * elapsed) / 4)
 
 
 def address_of_agent(view: View) -> float:
@@ -112,7 +113,7 @@ def why_willing(bid: Bid, weights: WillingnessWeights, parameters: Parameters) -
         return None
     parts, threshold = bid.parts, parameters.willingness_threshold
     rated = parameters.willingness == "rated"  # by the model, and moved by nothing
-    need, pull = (0.0, 0.0) if rated else (bid.need or 0.0, bid.address * parameters.address_pull)
+    need, pull = (0.0, 0.0) if rated else (bid.need or 0.0, bid.address)
 
     emotion, personality = unmoved(parts.emotion, need) or 0.0, unmoved(parts.personality, need) or 0.0
     if not reaches(weighted_sum(weights, parts.topic, parts.goal, emotion, personality), threshold):
@@ -182,7 +183,7 @@ def _reach(attendee: Attendee, present: int, parameters: Parameters) -> Reach:
         if rated:
             return 0.0
         topic, personality = moved(0.0, address), moved(propensity, address, need)
-        return weighted_sum(weights, topic, parameters.goal_floor, moved(0.0, need), personality)
+        return weighted_sum(weights, topic, GOAL_FLOOR, moved(0.0, need), personality)
 
     patience = patience_of(present, parameters)
     quiet = range(1 if patience is None else patience + 1)
@@ -190,7 +191,7 @@ def _reach(attendee: Attendee, present: int, parameters: Parameters) -> Reach:
     return Reach(
         agent=attendee.persona.name,
         highest=weights.total,
-        asked=lowest(parameters.address_pull, 0.0),
+        asked=lowest(1.0, 0.0),
         rounds=next(certain, None),
         threshold=threshold,
     )

@@ -21,6 +21,9 @@ _N = 3
 #: So many utterances must have been said before any can repeat another.
 _LEAST_UTTERANCES = 2
 
+#: The last utterances over which pruning=when_repetitive takes dist-3.
+REPETITION_WINDOW = 6
+
 Words = tuple[str, ...]
 
 
@@ -134,4 +137,4 @@ def prunes(parameters: Parameters, utterances: Sequence[Words]) -> bool:
 
 def repetition_of(parameters: Parameters, utterances: Sequence[Words]) -> float | None:
     """Return dist-3 over the last utterances; `None` if there are too few to repeat each other."""
-    return distinct_share(utterances[-parameters.repetition_window :]) if len(utterances) >= _LEAST_UTTERANCES else None
+    return distinct_share(utterances[-REPETITION_WINDOW:]) if len(utterances) >= _LEAST_UTTERANCES else None

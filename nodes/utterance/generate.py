@@ -82,7 +82,7 @@ def drafts_wanted(state: UtteranceState, context: Context) -> int:
         return parameters.drafts or 1
     if weighed == "context":
         return parameters.drafts or 1 if parameters.matched_decoding else 1
-    return parameters.opening_drafts or parameters.drafts or 1
+    return parameters.drafts or 1
 
 
 async def draw_replies(state: UtteranceState, context: Context, draws: Sequence[tuple[int, int]]) -> list[Reply]:
@@ -205,7 +205,7 @@ def spoken_request(
 ) -> GenerationRequest:
     """Return the request for the utterance, in which the context is amplified, and each reply weighed."""
     request = utterance_request(prompt, generators, tokenizer, parameters, full)
-    if not (parameters.context_strength or max(parameters.drafts or 1, parameters.opening_drafts or 1) > 1):
+    if not (parameters.context_strength or (parameters.drafts or 1) > 1):
         return request
     request, strength = replace(request, weighs=what_is_weighed(parameters)), parameters.context_strength or 0.0
     bare = prompt_without(prompt, request.weighs)
@@ -339,7 +339,7 @@ def save_candidate(
     probability: float | None = None,
     remark: str | None = None,
 ) -> None:
-    """Store a candidate with its text in original names, or in those of the prompt if they are not put back.
+    """Store a candidate with its text in original names.
 
     Args:
         speaker: The name of the speaker in the prompt.
@@ -349,10 +349,9 @@ def save_candidate(
     """
     candidate = read_candidate(attempt, reply, speaker, origin)
     renaming = renaming_of(context.start.names, context.parameters.names)
-    called = renaming.put_back if context.parameters.names_put_back else renaming.rename
     string = reply.fields.get(STRING_SEED)
     update = {
-        "text": called(candidate.text),
+        "text": renaming.put_back(candidate.text),
         "faults": None if faults is None else tuple(faults),
         "probability": probability,
         "string_seed": None if string is None else str(string),

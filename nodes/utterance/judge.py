@@ -3,7 +3,7 @@
 There are two judges; a higher figure is worse. `rating` is the paper's, `likelihood` is for models too small to rate
 (docs/readings.md says how it was measured). By how much a reply is likelier without the removed facts is above 0 by
 nature, as it was drawn without them: its expectation is a Kullback–Leibler divergence. If the model shows its
-vocabulary's probabilities, that is taken off (`judge_centred`).
+vocabulary's probabilities, that is taken off.
 """
 
 from collections.abc import Sequence
@@ -179,7 +179,7 @@ async def judge_by_likelihood(
     answered = remove_units(prompt, state.get("removed", removed))
     prompts = (prompt, remove_units(prompt, removed), answered)
     full, pruned, shown = (render(each, model.tokenizer, reply_prefix) for each in prompts)
-    if context.parameters.judge_centred and isinstance(context.model, NextTokenModel):
+    if isinstance(context.model, NextTokenModel):
         assert isinstance(model, NextTokenModel)
         spoken = context.of(state["speaker"], "speak").parameters
         decoded_as = prompt if spoken.matched_decoding else answered  # as `generate` has it

@@ -40,4 +40,3 @@ class AlbumParameters(ParameterGroup):
     picture_model: str | None = Field(
         None, description="a model like CLIP that finds the picture a plan means; unset: the embedder, by captions"
     )
-    exchanges_in_batch: int = Field(16, ge=1, description="pairs whose calls are made as one batch, on a local model")

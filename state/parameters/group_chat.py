@@ -55,22 +55,10 @@ class FloorParameters(ParameterGroup):
         "whole, and state (CA App. B); or the model's ratings",
     )
     willingness_threshold: float = Field(0.5, ge=0, le=4, description="θ of willingness (CA App. B)")
-    goal_floor: float = Field(
-        0.2, ge=0, le=1, description="S_goal of who has nothing left to settle, or no goal (CA is silent)"
-    )
-    address_pull: float = Field(
-        1.0,
-        ge=0,
-        le=1,
-        description="how far being asked by name moves S_topic and S_personality towards 1 (CA §IV-C: when prompted)",
-    )
     patience_rounds: int | None = Field(
         12,
         ge=1,
         description="rounds without a word of one's own after which the need to speak is full; unset: it never grows",
-    )
-    yield_s: float = Field(
-        5.0, ge=0, description="seconds that the others wait for who was asked by name (CA is silent)"
     )
     latency_scale_s: float = Field(2.0, gt=0, description="μ₀ of agents whose scenario gives no latency (CA Table III)")
     latency_spread_s: float = Field(

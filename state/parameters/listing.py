@@ -68,7 +68,11 @@ def parameter_groups() -> tuple[GroupDescription, ...]:
         GroupDescription(
             name=group,
             title=(members.__doc__ or "").splitlines()[0].rstrip("."),
-            parameters=tuple(_described(name, group, field) for name, field in members.model_fields.items()),
+            parameters=tuple(
+                _described(name, group, field)
+                for name, field in members.model_fields.items()
+                if name != "weights"  # noted by the run, and not to be set
+            ),
         )
         for group, members in GROUPS.items()
     )

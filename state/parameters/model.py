@@ -95,13 +95,6 @@ class SamplingParameters(ParameterGroup):
         "to be repeated, also where nothing is left by which drafts differ; false: then one draft, and what was "
         "removed may be repeated",
     )
-    opening_drafts: int | None = Field(
-        None,
-        ge=1,
-        le=16,
-        description="drafts of a line before which nothing was said, of which drafts_by=answer takes the likeliest; "
-        "unset: as many as of others",
-    )
     opening_temperature: float | None = Field(
         None,
         gt=0,
@@ -169,11 +162,6 @@ class JudgeParameters(ParameterGroup):
     judge_runs: int = Field(3, ge=1, le=16, description="scoring runs of the rating judge (APP §4.1)")
     inconsistency_threshold: float | None = Field(
         None, description="θ: unset: 6.67 for the rating judge (APP §4.1), the model's own for the likelihood judge"
-    )
-    judge_centred: bool = Field(
-        True,
-        description="of the likelihood judge: take off what is expected of replies to the same prompt, where the model "
-        "shows its vocabulary's probabilities",
     )
     max_rollbacks: int = Field(3, ge=0, le=16, description="backups to fall back on (APP §4.1)")
     backups: Literal["with_utterance", "on_demand"] = Field(

@@ -98,7 +98,7 @@ class Parameters(
     @property
     def written_together(self) -> int:
         """The number of utterances that are asked for in one call."""
-        return {"sequential": self.sequential_candidates, "verbalized": self.verbalized_replies}.get(self.generation, 1)
+        return {"sequential": self.sequential_candidates, "verbalized": VERBALIZED_REPLIES}.get(self.generation, 1)
 
     @property
     def drawn_max(self) -> int:
@@ -233,6 +233,9 @@ class Parameters(
                 f"removable_blocks={self.removable_blocks} that removed_blocks={self.removed_blocks} leaves",
             )
 
+
+#: Replies in one call of verbalized sampling (Zhang et al. 2025).
+VERBALIZED_REPLIES = 5
 
 #: The names that take one value, aliases among them.
 SETTABLE = (*ALIASES, *(name for name in Parameters.model_fields if name not in ("nodes", "node_settings", "weights")))

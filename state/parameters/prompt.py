@@ -109,7 +109,6 @@ class PruningParameters(ParameterGroup):
     repetition_threshold: float = Field(
         0.9, ge=0, le=1, description="pruning=when_repetitive: prune where dist-3 over the last utterances is below"
     )
-    repetition_window: int = Field(6, ge=2, le=64, description="pruning=when_repetitive: the number of last utterances")
     removable_blocks: RemovableBlocks = Field(
         "bhmpe", description="blocks whose items λ may remove, by initials or names (APP §3.1)"
     )
@@ -234,9 +233,6 @@ class VariationParameters(ParameterGroup):
         "string that shall decide it (string_seed: Misaki and Akiba 2025)",
     )
     sequential_candidates: int = Field(10, ge=2, le=20, description="utterances in one reply (APP §5)")
-    verbalized_replies: int = Field(
-        5, ge=2, le=20, description="generation=verbalized: replies in one call (Zhang et al. 2025: 5)"
-    )
     verbalized_below: float = Field(
         1.0,
         gt=0,
@@ -264,9 +260,6 @@ class VariationParameters(ParameterGroup):
     )
     names: Names = Field(
         "own", description="people's names in prompts: own, famous, rare, or A=B,C=D (APP §6, Table 4)"
-    )
-    names_put_back: bool = Field(
-        True, description="whether utterances have people's original names again (APP is silent)"
     )
 
     @property

@@ -7,7 +7,7 @@ Source: APP §2 (the figures and how they are averaged); Li et al. 2016, "A Dive
 Neural Conversation Models" (distinct-N).
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, chain, pairwise
 from typing import Any, TypeVar
@@ -29,12 +29,9 @@ LARGEST_MATRIX = 4096
 Dialogue = Sequence[tuple[str, str]]
 
 
-def dialogue_of(turns: Iterable[Turn], name_of: Callable[[str], str] = str) -> Dialogue:
-    """Return the utterances of turns as pairs of speaker and text, without recorded silences.
-
-    `name_of` returns the name of a speaker in the texts.
-    """
-    return [(name_of(turn.speaker), turn.text) for turn in turns if turn.speaker is not None]
+def dialogue_of(turns: Iterable[Turn]) -> Dialogue:
+    """Return the utterances of turns as pairs of speaker and text, without recorded silences."""
+    return [(turn.speaker, turn.text) for turn in turns if turn.speaker is not None]
 
 
 class DiversityFigures(Record):

@@ -14,7 +14,9 @@ def test_every_parameter_is_listed_with_its_default(cli: Cli) -> None:
     document = cli("settings", "--json").json
     assert document["schema_version"] == 1
     listed = {found["name"]: found for group in document["groups"] for found in group["parameters"]}
-    assert {name: found["default"] for name, found in listed.items()} == Parameters().model_dump(mode="json")
+    assert {name: found["default"] for name, found in listed.items()} == Parameters().model_dump(
+        mode="json", exclude={"weights"}
+    )
     assert all(found["description"] for found in listed.values())
     assert (listed["max_turns"]["default"], listed["max_turns"]["default_in_group_chat"]) == (16, 100)
     printed = cli("settings").out

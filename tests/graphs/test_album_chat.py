@@ -206,7 +206,8 @@ def engines_with(model: RehearsalModel) -> Engines:
 def test_calls_meet_in_batches_and_a_run_that_failed_at_any_of_them_goes_on_as_if_it_had_not(
     store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = a_plan(a_population(6), rounds=2, exchanges_in_batch=2, drafts=2, redraws=0)
+    monkeypatch.setattr("tertulia.nodes.album.draw_pairs.EXCHANGES_IN_BATCH", 2)
+    plan = a_plan(a_population(6), rounds=2, drafts=2, redraws=0)
     whole_model = Failing(None)
     context = begin_with(store, plan, engines_with(whole_model))
     drive_run(store, context, lambda event: None)

@@ -13,7 +13,8 @@ from support.meeting_case import a_quay, an_attendee, at, eager, held, with_peop
 
 from tertulia.graphs.group_chat import ORDERS
 from tertulia.models.rehearsal import RehearsalModel
-from tertulia.nodes.meeting.willingness import moved, need_to_speak, reach_of, weighted_sum, why_willing
+from tertulia.nodes.meeting.race import YIELD_S
+from tertulia.nodes.meeting.willingness import GOAL_FLOOR, moved, need_to_speak, reach_of, weighted_sum, why_willing
 from tertulia.runs.driving.conversation import drive
 from tertulia.state.cognition import Bid, Floor, WillingnessParts
 from tertulia.state.language_model import GenerationRequest
@@ -88,23 +89,24 @@ async def test_who_is_asked_by_name_speaks_next_in_at_least_half_of_the_cases() 
     assert seen.others_next < seen.others / 4
 
 
-async def test_even_the_slow_and_quiet_answer_those_who_always_want_to_speak() -> None:
+async def test_even_the_slow_and_quiet_answer_those_who_always_want_to_speak(monkeypatch: pytest.MonkeyPatch) -> None:
     loud = [an_attendee(name, **eager(latency="proactive")) for name in ("Ana", "Bo", "Cy")]
     slow = an_attendee("Jonas", propensity=0.0, latency="cautious", goals=())
     meeting = with_people(*loud, slow, mechanisms=())
     asked = await behaviour_of(meeting, Asker(meeting.names), rounds=15)
     assert asked.asked_next >= asked.asked / 2
-    deaf = await behaviour_of(meeting, Asker(meeting.names), rounds=15, address_pull=0, yield_s=0)
+    monkeypatch.setattr("tertulia.nodes.meeting.bid.address_of_agent", lambda view: 0.0)
+    deaf = await behaviour_of(meeting, Asker(meeting.names), rounds=15)
     assert deaf.asked_next < deaf.asked / 2
 
 
 async def test_others_wait_for_who_is_asked_and_the_record_says_how_long() -> None:
     people = [an_attendee(name, **eager()) for name in ("Ana", "Bo", "Cy")]
-    context, _ = await held(with_people(*people, mechanisms=()), Asker(("Ana", "Bo", "Cy")), max_turns=6, yield_s=3)
+    context, _ = await held(with_people(*people, mechanisms=()), Asker(("Ana", "Bo", "Cy")), max_turns=6)
     bids = context.store.steps("k3f9", "bid", Bid)
     for (round, _), bid in bids.items():
         asked = [name for name in context.meeting.names if bids[round, name].address == 1]
-        assert bid.yielded_s == (3 if asked and bid.address < 1 else 0)
+        assert bid.yielded_s == (YIELD_S if asked and bid.address < 1 else 0)
         assert bid.latency_s is None or bid.latency_s >= bid.yielded_s
     assert any(bid.address == 1 for bid in bids.values())
 
@@ -191,7 +193,7 @@ def test_the_rounds_that_reach_names_are_those_after_which_the_bid_is_willing() 
 
     def lowest(quiet: int) -> float:
         need = need_to_speak(quiet, 2, parameters)
-        return 0.25 * (parameters.goal_floor + moved(0.0, need) + moved(0.1, need))
+        return 0.25 * (GOAL_FLOOR + moved(0.0, need) + moved(0.1, need))
 
     assert dee.rounds is not None
     assert lowest(dee.rounds) >= 0.5 > lowest(dee.rounds - 1)
@@ -205,7 +207,7 @@ def test_what_made_somebody_willing_is_what_they_would_not_be_without(
     topic: float, goal: float, emotion: float, personality: float, address: float, need: float
 ) -> None:
     parameters = a_context(start=a_quay(), removal_factor=0).parameters
-    weights, pull = WillingnessWeights(), address * parameters.address_pull
+    weights, pull = WillingnessWeights(), address
 
     def willingness(pull: float, need: float) -> tuple[float, dict[str, float]]:
         parts = {

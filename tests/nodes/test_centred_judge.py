@@ -14,13 +14,11 @@ from support.tiny import tiny_language_model
 
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.models.batching import BatchingBroker
-from tertulia.models.local.embedded import PLAIN_TRAITS, TRAITS
 from tertulia.nodes.utterance.judge import centred_contrast, judge_by_likelihood
 from tertulia.prompts.remove import remove_units
 from tertulia.prompts.render import render
 from tertulia.state.context import Context
 from tertulia.state.graph_state import UtteranceState
-from tertulia.state.language_model import ModelTraits
 from tertulia.state.parameters import Parameters
 from tertulia.state.questions import Sampling
 from tertulia.state.records import Prompt, Reply, Unit
@@ -177,25 +175,9 @@ async def test_the_baseline_is_judged_beside_what_it_answers() -> None:
     assert outcome["figure"] == pytest.approx(-sum(gains) / len(gains))
 
 
-def test_theta_is_that_of_the_figure() -> None:
-    traits = replace(tiny_language_model().traits, likelihood_threshold=0.15, centred_threshold=0.04)
+def test_theta_is_the_models_unless_it_is_set() -> None:
+    traits = replace(tiny_language_model().traits, likelihood_threshold=0.04)
     weighed = Parameters(judge="likelihood")
     assert traits.resolve(weighed).inconsistency_threshold == 0.04
-    assert traits.resolve(weighed.model_copy(update={"judge_centred": False})).inconsistency_threshold == 0.15
-    only_before = replace(traits, centred_threshold=None)
-    assert only_before.resolve(weighed).inconsistency_threshold == 0.15
     given = weighed.model_copy(update={"inconsistency_threshold": 0.3})
     assert traits.resolve(given).inconsistency_threshold == 0.3
-
-
-@pytest.mark.parametrize(("traits", "now", "before"), [(TRAITS, 0.1, 0.15), (PLAIN_TRAITS, 0.02, -0.01)])
-def test_the_embedded_model_has_a_threshold_for_either_figure(traits: ModelTraits, now: float, before: float) -> None:
-    assert traits.resolve(Parameters()).inconsistency_threshold == now
-    assert traits.resolve(Parameters(judge_centred=False)).inconsistency_threshold == before
-
-
-async def test_a_figure_that_is_not_centred_asks_for_no_expectation() -> None:
-    context = a_context(tiny_language_model(), **SETTINGS, judge_centred=False, revision="off")  # type: ignore[arg-type]
-    assert (await _judged(context))["judged_by"] == "likelihood by tiny"
-    assert {call.kind for call in context.store.calls("k3f9")} >= {"log_likelihood"}
-    assert not any(call.kind == "token_figures" for call in context.store.calls("k3f9"))

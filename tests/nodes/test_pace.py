@@ -41,13 +41,15 @@ def test_first_k_counts_utterances(turns: int, before: int) -> None:
 
 
 def test_where_it_is_repetitive() -> None:
-    parameters = Parameters(pruning="when_repetitive", repetition_threshold=0.8, repetition_window=3)
+    parameters = Parameters(pruning="when_repetitive", repetition_threshold=0.8)
     line, another, third = words_of("I like the pier."), words_of("You hate the town."), words_of("We leave at noon.")
     assert not prunes(parameters, [])
     assert not prunes(parameters, [line])  # nothing could repeat it
     assert prunes(parameters, [line, line])
     assert not prunes(parameters, [line, another])
-    assert not prunes(parameters, [line, line, another, third, line])  # the first two are out of the window
+    others = [words_of(text) for text in ("She sold a boat.", "Two gulls came by.", "Rain fell all night.")]
+    assert not prunes(parameters, [line, line, another, third, *others, line])  # the first two are out of the window
+    assert prunes(parameters, [line, line, another, third, line])
     assert not prunes(parameters, [("so",), ("so",)])  # no triple: no measure
     assert prunes(Parameters(pruning="every"), [])
 

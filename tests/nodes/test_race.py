@@ -207,7 +207,7 @@ def test_silence_adds_to_personality_alone_up_to_a_whole_silence() -> None:
 def test_goals_weigh_more_as_time_runs_out_and_fall_to_a_floor(
     open_shares: list[float], elapsed: float, part: float
 ) -> None:
-    assert goal_part(open_shares, elapsed, floor=0.2) == pytest.approx(part)
+    assert goal_part(open_shares, elapsed) == pytest.approx(part)
 
 
 @given(st.floats(0, 1), st.lists(st.floats(0, 1), max_size=4))

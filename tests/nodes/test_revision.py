@@ -324,13 +324,12 @@ async def test_the_judge_and_who_rewrites_read_the_names_of_the_prompt() -> None
     assert outcome["ended"] is False
 
 
-@pytest.mark.parametrize(("back", "heard"), [(True, "Good day, Piotr."), (False, "Good day, Cloud Strife.")])
-async def test_names_are_put_back_in_what_is_heard_or_not(back: bool, heard: str) -> None:
+async def test_names_are_put_back_in_what_is_heard() -> None:
     model = Choosing(speech=["Good day, Cloud Strife."], ratings=repeat(1))
-    context = a_context(model, names="rare", names_put_back=back, max_turns=2, removal_factor=0)
+    context = a_context(model, names="rare", max_turns=2, removal_factor=0)
     await drive(context, InMemorySaver())
     first, second = context.store.turns(context.run)
-    assert (first.speaker, first.text, second.speaker) == ("Mara", heard, "Piotr")
+    assert (first.speaker, first.text, second.speaker) == ("Mara", "Good day, Piotr.", "Piotr")
     prompt = context.store.prompt(context.store.turn_record(context.run, 2).prompt or "")
     assert "Tifa Lockhart: Good day, Cloud Strife." in [unit.text for unit in prompt.units]
 
@@ -381,7 +380,7 @@ EVERY_WAY = [
     {"revision": "combined"},
     {"revision": "combined", "generation": "sequential", "names": "rare"},
     {"wording": "paper", "revision": "rewrite", "generation": "sequential", "names": "rare", "human_needs": True},
-    {"retain": "lowest", "block_lengths": "m=5", "names": "famous", "names_put_back": False},
+    {"retain": "lowest", "block_lengths": "m=5", "names": "famous"},
 ]
 
 

@@ -19,7 +19,13 @@ from tertulia.state.language_model import GenerationRequest, ReplyField
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Candidate
 
-THREE = {"generation": "verbalized", "verbalized_replies": 3, "judge_runs": 1}
+THREE = {"generation": "verbalized", "judge_runs": 1}
+
+
+@pytest.fixture
+def three(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let three replies be asked for in one call."""
+    monkeypatch.setattr("tertulia.state.parameters.parameters.VERBALIZED_REPLIES", 3)
 
 
 class Writing(ScriptedModel):
@@ -43,6 +49,7 @@ def made(context: Context) -> list[Candidate]:
 # --- verbalised sampling --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("three")
 async def test_replies_with_their_probabilities_are_candidates_in_the_order_in_which_they_are_drawn() -> None:
     firsts = []
     for seed in range(60):
@@ -60,6 +67,7 @@ async def test_replies_with_their_probabilities_are_candidates_in_the_order_in_w
     assert firsts.count("So?")
 
 
+@pytest.mark.usefixtures("three")
 async def test_the_prompt_asks_for_replies_and_probabilities_and_where_wanted_for_rare_ones() -> None:
     for settings, said in ((THREE, "as different as they can be"), ({**THREE, "verbalized_below": 0.1}, "than 0.1")):
         model = Writing([])
@@ -73,6 +81,7 @@ async def test_the_prompt_asks_for_replies_and_probabilities_and_where_wanted_fo
         assert len(shape) == 6
 
 
+@pytest.mark.usefixtures("three")
 @pytest.mark.parametrize(
     ("words", "speech", "remark"),
     [
@@ -91,6 +100,7 @@ async def test_what_was_not_as_asked_for_is_said_with_the_first_candidate(
     assert [candidate.remark for candidate in others] == [None] * len(others)
 
 
+@pytest.mark.usefixtures("three")
 async def test_where_nothing_can_be_read_one_reply_is_drawn_plainly_and_that_is_said() -> None:
     model = Writing([], speech=["what Mara says", "what Mara", "what Mara says", "The lamp."])
     context, outcome = await spoken(model, **THREE)
@@ -100,6 +110,7 @@ async def test_where_nothing_can_be_read_one_reply_is_drawn_plainly_and_that_is_
     assert len(context.store.calls(context.run)) == 2
 
 
+@pytest.mark.usefixtures("three")
 async def test_a_conflict_takes_another_of_the_replies_and_asks_for_none() -> None:
     model = Writing(["0.5", "0.3", "0.2"], speech=["Hm.", "No.", "So?"], ratings=[9, 2])
     context, outcome = await spoken(model, **{**THREE, "removal_factor": 1, "revision": "rollback"})
@@ -109,6 +120,7 @@ async def test_a_conflict_takes_another_of_the_replies_and_asks_for_none() -> No
     assert sum(call.node == "generate" for call in context.store.calls(context.run)) == 1
 
 
+@pytest.mark.usefixtures("three")
 async def test_looking_for_sense_keeps_what_was_stated() -> None:
     model = Writing(["0.5", "0.3", "0.2"], speech=["Hm.", "No.", "So?"])
     context, _ = await spoken(model, redraws=2, **THREE)
@@ -215,6 +227,6 @@ def test_rehearsed_runs_resume_fork_and_show_the_same(
 def test_values_of_several_replies_have_bounds() -> None:
     assert Parameters().with_settings({"generation": "verbalized"}).drawn_max == 5
     assert Parameters().with_settings({"generation": "string_seed"}).drawn_max == 4
-    for wrong in ({"verbalized_replies": 1}, {"verbalized_below": 0}, {"generation": "verbose"}):
+    for wrong in ({"verbalized_below": 0}, {"generation": "verbose"}):
         with pytest.raises(Exception, match=next(iter(wrong))):
             Parameters().with_settings(wrong)

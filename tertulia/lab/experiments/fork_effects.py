@@ -14,9 +14,7 @@ from tertulia.lab.experiments.fork_points import fork_point_of
 from tertulia.lab.experiments.results import TrialRun, read_results
 from tertulia.metrics.diversity import Dialogue, distinct_n, words_per_utterance
 from tertulia.metrics.statistics import Contrast, contrast_of_cases
-from tertulia.prompts.renaming import names_in_words
 from tertulia.state.documents import Document
-from tertulia.state.parameters import Parameters
 from tertulia.state.text import counted, number
 from tertulia.storage.store import SqlStore
 from tertulia.views.wording.album_phrases import shortened
@@ -156,9 +154,7 @@ def _seed_lines(store: SqlStore, found: TrialRun, experiment: Experiment) -> See
 
 
 def _lines(store: SqlStore, run: str, first: int, last: int | None = None) -> tuple[Line, ...]:
-    names = names_in_words(store.start(run).names, Parameters.model_validate(store.run(run).parameters))
-    turns = store.turns(run, first, last)
-    return tuple(Line(turn.turn, turn.speaker and names.name_of(turn.speaker), turn.text) for turn in turns)
+    return tuple(Line(turn.turn, turn.speaker, turn.text) for turn in store.turns(run, first, last))
 
 
 # --- effects --------------------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ COLUMNS: Mapping[str, Columns] = {
         "parameters": _TEXT,
     },
     "turns": {
-        **{"run": _TEXT, "turn": _COUNT, "round": _COUNT, "part": _TEXT, "speaker": _TEXT, "spoken_name": _TEXT},
+        **{"run": _TEXT, "turn": _COUNT, "round": _COUNT, "part": _TEXT, "speaker": _TEXT},
         **{"text": _TEXT, "sim_time_s": _NUMBER, "ended": _FLAG, "prompt": _TEXT, "line_scored_by": _TEXT},
         **{"scored_by": _TEXT},
         **{"removal_factor": _NUMBER, "removal_factor_reached": _NUMBER, "removed_units": _COUNT},
@@ -156,7 +156,7 @@ def _turns(run: RecordedRun) -> Iterator[Document]:
         turn = record.turn.model_dump(mode="json")
         yield {
             **{"run": run.run.run, "turn": turn["turn"], "round": turn["round"], "part": line.part},
-            **{"speaker": turn["speaker"], "spoken_name": line.speaker, "text": turn["text"]},
+            **{"speaker": turn["speaker"], "text": turn["text"]},
             **{"sim_time_s": turn["sim_time_s"], "ended": turn["ended"], "prompt": record.prompt},
             **{"line_scored_by": record.line_scored_by, "scored_by": record.scored_by},
             **{"removal_factor": details.removal_factor},

@@ -210,7 +210,6 @@ def _making(line: Line) -> Document:
     return {
         **record.turn.model_dump(mode="json"),
         "part": line.part,
-        "spoken_name": line.speaker,
         "removal_factor": line.details.removal_factor,
         "removal_factor_reached": line.details.removal_factor_reached,
         "leaned_on": leaned_on(line.details),

@@ -44,8 +44,8 @@ class Line:
 
     @property
     def speaker(self) -> str | None:
-        """The speaker, as others call them in their words; `None`: a silence."""
-        return self.details.spoken_name
+        """The speaker; `None`: a silence."""
+        return self.details.record.turn.speaker
 
     @property
     def text(self) -> str:

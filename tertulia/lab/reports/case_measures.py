@@ -73,7 +73,7 @@ class CaseMeasures:
         for case, trials in next(iter(self._trials.values()), {}).items():
             trial = next(iter(trials.values()))
             if isinstance(trial.start, Case):
-                texts[case] = tuple(without_names(text, trial.names) for text in texts_of_case(trial.start))
+                texts[case] = tuple(without_names(text, trial.start.names) for text in texts_of_case(trial.start))
         first = {of_case: case for case, of_case in reversed(texts.items())}  # the same case under several names
         known = {case: of_case for case, of_case in texts.items() if first[of_case] == case}
         for cases in self._trials.values():
@@ -83,8 +83,8 @@ class CaseMeasures:
 
     def _point_of(self, trial: MeasuredTrial, case: str, known: Mapping[str, Sequence[str]]) -> ToThePoint:
         assert isinstance(trial.start, Case), "only two-party conversations have a case"
-        masked = [without_names(text, trial.names) for _, text in trial.dialogue]
-        checks = checks_of(trial.as_named, trial.start, self._embedder) if any(masked) else [None] * len(masked)
+        masked = [without_names(text, trial.start.names) for _, text in trial.dialogue]
+        checks = checks_of(trial.dialogue, trial.start, self._embedder) if any(masked) else [None] * len(masked)
         checks = [check if text else None for check, text in zip(checks, masked, strict=True)]
         return to_the_point({case: [masked]}, known, self._embedder, {case: [checks]})[case]
 
@@ -128,14 +128,15 @@ class CaseMeasures:
             return []
         known = {name: known_to(trial.start.participant(name)) for name in trial.start.names}
         masked = {
-            name: [m for text in texts if (m := without_names(text, trial.names))] for name, texts in known.items()
+            name: [m for text in texts if (m := without_names(text, trial.start.names))]
+            for name, texts in known.items()
         }
         people = [name for name, texts in masked.items() if texts]
         if len(people) < 2:
             return []
         vectors = [np.array(self._embedder.embed(masked[name])) for name in people]
         right = []
-        for (speaker, _), text in zip(trial.lines_as_named(at), _masked(trial, at), strict=True):
+        for (speaker, _), text in zip(trial.lines(at), _masked(trial, at), strict=True):
             if text and speaker in people:
                 line = np.array(self._embedder.embed([text]))[0]
                 near = [float(np.sort(of_person @ line)[-NEAREST:].mean()) for of_person in vectors]
@@ -155,10 +156,10 @@ class CaseMeasures:
         if not isinstance(trial.start, Case):
             return []
         used = []
-        for (speaker, _), text in zip(trial.lines_as_named(at), _masked(trial, at), strict=True):
+        for (speaker, _), text in zip(trial.lines(at), _masked(trial, at), strict=True):
             if not text or speaker not in trial.start.names:
                 continue
-            memories = [without_names(m.text, trial.names) for m in trial.start.participant(speaker).memories]
+            memories = [without_names(m.text, trial.start.names) for m in trial.start.participant(speaker).memories]
             if not any(memories):
                 continue
             cosines = np.array(self._embedder.embed(memories)) @ np.array(self._embedder.embed([text]))[0]
@@ -221,4 +222,4 @@ def _why_no_prompt(trials: Trials) -> str | None:
 
 
 def _masked(trial: MeasuredTrial, at: int | None) -> list[str]:
-    return [without_names(text, trial.names) for _, text in trial.lines(at)]
+    return [without_names(text, trial.start.names) for _, text in trial.lines(at)]

@@ -13,10 +13,8 @@ from tertulia.metrics.post_removal import PostRemoval
 from tertulia.metrics.pruning import Inconsistency, Removal, inconsistency_of, removal_of
 from tertulia.metrics.recitation import recites
 from tertulia.metrics.repetition import ends_in_repetition
-from tertulia.prompts.renaming import Renaming, names_in_words
 from tertulia.state.language_model import Embedder
 from tertulia.state.meeting import Start
-from tertulia.state.parameters import Parameters
 from tertulia.state.records import BLOCK_INITIALS, Prompt, TurnRecord
 from tertulia.state.store import Store
 from tertulia.views.measuring.participation import read_participation
@@ -203,25 +201,6 @@ class MeasuredTrial:
     def start(self) -> Start:
         """Its start."""
         return self._store.start(self.run.run)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Its people's names: their own, and those that they have in its words."""
-        return tuple(dict.fromkeys((*self.start.names, *map(self._renamed.name_of, self.start.names))))
-
-    @cached_property
-    def as_named(self) -> Dialogue:
-        """The dialogue with the names that people have in its case, even if its words have others."""
-        own = {self._renamed.name_of(name): name for name in self.start.names}
-        return [(own.get(speaker, speaker), self._renamed.put_back(text)) for speaker, text in self.dialogue]
-
-    def lines_as_named(self, at: int | None = None) -> Dialogue:
-        """Return `as_named`, or its utterance at an index from 0 alone."""
-        return self.as_named if at is None else self.as_named[at : at + 1]
-
-    @cached_property
-    def _renamed(self) -> Renaming:
-        return names_in_words(self.start.names, Parameters.model_validate(self.run.parameters))
 
 
 def _left(record: TurnRecord, prompt: Prompt | None) -> dict[str, float]:

@@ -37,7 +37,6 @@ PLAIN = {
     "top_p": 0.9,
     "context_strength": 0,
     "drafts": 1,
-    "opening_drafts": 1,
     "redraws": 0,
     "no_repeat_ngram": 0,
 }

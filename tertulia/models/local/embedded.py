@@ -35,14 +35,13 @@ _TENSORS_READ, _WEIGHTS_SAVED = 0.7, 0.8
 #: Name of the folder in the cache: a conversion of another kind gets another name.
 CONVERSION = "smollm2-135m-instruct-q4_1-v1"
 
-#: Of the bare model; the judge's thresholds are from `benchmarks.talk.calibrate` and, centred, from seven turns
-#: (docs/results/embedded_model.md), the ending's was set by hand.
+#: Of the bare model; the judge's threshold is from seven turns (docs/results/embedded_model.md), the ending's was set
+#: by hand.
 PLAIN_TRAITS = ModelTraits(
     context_window=8192,
     layout="chat_turns",
     judge="likelihood",
-    likelihood_threshold=-0.01,
-    centred_threshold=0.02,
+    likelihood_threshold=0.02,
     ending="continuation",
     ending_threshold=0.85,
     temperature=0.6,
@@ -60,12 +59,11 @@ PLAIN_TRAITS = ModelTraits(
 #: weighed by how they answer, which is the same at every λ, as the dialogue is never removed. At T = 0.35 six drafts of
 #: an opening are nearly one, and recite.
 #: λ removes by learned heads (docs/results/why.md).
-#: Figures are in docs/results/embedded_model.md; the judge's thresholds are from `benchmarks.talk.calibrate` and,
-#: centred, from 39 stored turns, the ending's was set on first sentences of scenes.
+#: Figures are in docs/results/embedded_model.md; the judge's threshold is from 39 stored turns, the ending's was set on
+#: first sentences of scenes.
 TRAITS = replace(
     PLAIN_TRAITS,
-    likelihood_threshold=0.15,
-    centred_threshold=0.1,
+    likelihood_threshold=0.1,
     ending_threshold=0.85,
     temperature=0.35,
     no_repeat_ngram=4,

@@ -10,7 +10,6 @@ from tertulia.state.cognition import Call
 from tertulia.state.documents import Document
 from tertulia.state.errors import UsageError
 from tertulia.state.meeting import Start
-from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord
 from tertulia.state.store import Store
 from tertulia.views.measuring.dialogues import dialogue_of_run
@@ -62,18 +61,15 @@ def exported_lines(store: Store, runs: Iterable[RunRecord], format: Format) -> I
         elif format == "messages":
             yield json.dumps(as_messages(run, dialogue))
         else:
-            yield json.dumps(as_sdialog(run, dialogue, _personas(run, start, {name for name, _ in dialogue})), indent=2)
+            yield json.dumps(as_sdialog(run, dialogue, _personas(start, {name for name, _ in dialogue})), indent=2)
 
 
-def _personas(run: RunRecord, start: Start, speakers: Collection[str]) -> dict[str, Document]:
-    """Return the personas of all speakers, by their names in the dialogue."""
-    from tertulia.prompts.renaming import names_in_words
-
-    renaming = names_in_words(start.names, Parameters.model_validate(run.parameters))
+def _personas(start: Start, speakers: Collection[str]) -> dict[str, Document]:
+    """Return the personas of all speakers, by their names."""
     return {
-        called: start.participant(name).persona.model_dump(mode="json", exclude_none=True)
+        name: start.participant(name).persona.model_dump(mode="json", exclude_none=True)
         for name in start.names
-        if (called := renaming.name_of(name)) in speakers
+        if name in speakers
     }
 
 

@@ -31,7 +31,6 @@ _SUITS_THE_MODEL = (
 #: Thresholds that depend on a choice: chosen again with it.
 _THRESHOLDS = {
     "judge": "inconsistency_threshold",
-    "judge_centred": "inconsistency_threshold",
     "ending": "ending_threshold",
 }
 

@@ -155,7 +155,7 @@ def check_start(start: Start, parameters: Parameters, settings: Mapping[str, Any
     from tertulia.prompts.renaming import check_names
     from tertulia.worlds.meeting_file import check_weights
 
-    check_names(start.names, parameters)
+    check_names(start.names, parameters.names)
     if isinstance(start, Population):
         _check_album_chat(start, parameters, settings)
     elif name := next((name for name in _OF_ALBUM_CHATS if name in settings), None):

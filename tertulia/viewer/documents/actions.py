@@ -17,7 +17,7 @@ from tertulia.viewer.fork_changes import NO_CHANGES, ForkChanges
 #: another option of `fork`; or that a fork can't change.
 _NOT_OFFERED = frozenset(
     {"judge_model", "thinking_model", "picture_model", "surrogate", "nodes", "node_settings"}
-    | {"seat", "seat_clock", "villagers", "pictures", "agents", "album_pictures", "exchanges_in_batch"}
+    | {"seat", "seat_clock", "villagers", "pictures", "agents", "album_pictures"}
     | {"diversity", "setpoint", "preset"}
 )
 

@@ -257,9 +257,7 @@ def _exported(entries: Iterable[Entry], path: Path) -> Iterator[FileDialogue]:
             parts = entry.get("parts")
             answer = parts.get("answer") if isinstance(parts, dict) else None  # an album chat's turn has one
             for utterance in [entry, answer] if isinstance(answer, dict) else [entry]:
-                # The name of the speaker in the words, if the file tells it.
-                name = "spoken_name" if utterance.get("spoken_name") is not None else "speaker"
-                runs[-1][2].append((_field(utterance, name, where), _field(utterance, "text", where)))
+                runs[-1][2].append((_field(utterance, "speaker", where), _field(utterance, "text", where)))
                 faults[-1] += _faults(utterance)
     for (where, run, lines), found in zip(runs, faults, strict=True):
         if not lines:

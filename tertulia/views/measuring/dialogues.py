@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from tertulia.state.errors import UsageError
-from tertulia.state.parameters import Parameters
 from tertulia.state.records import Case, RunRecord
 from tertulia.state.store import Store
 from tertulia.views.reading.exchanges import spoken_turns
@@ -27,16 +26,13 @@ def dialogue_of_run(store: Store, run: RunRecord) -> "Dialogue":
 
 
 def spoken_in(store: Store, run: RunRecord, first: int = 1) -> "Dialogue":
-    """Return the pairs of speaker, as named in the words, and text of a run from a turn on, without silences.
+    """Return the pairs of speaker and text of a run from a turn on, without silences.
 
     In an album chat each question is followed by its answer.
     """
     from tertulia.metrics.diversity import dialogue_of
-    from tertulia.prompts.renaming import names_in_words
 
-    start = store.start(run.run)
-    names = names_in_words(start.names, Parameters.model_validate(run.parameters))
-    return dialogue_of(spoken_turns(store, run.run, start, first), names.name_of)
+    return dialogue_of(spoken_turns(store, run.run, store.start(run.run), first))
 
 
 def logged_dialogues(source: str) -> "dict[str, tuple[Dialogue, Case]]":

@@ -16,13 +16,11 @@ from tertulia.metrics.population import Lines
 from tertulia.metrics.recitation import recites
 from tertulia.nodes.shared.known import known_to
 from tertulia.nodes.shared.names_in_text import without_names
-from tertulia.prompts.renaming import names_in_words
 from tertulia.state.album import Villager
 from tertulia.state.cognition import Character
 from tertulia.state.errors import NotFoundError
 from tertulia.state.language_model import Embedder
 from tertulia.state.meeting import BIG_FIVE, Start
-from tertulia.state.parameters import Parameters
 from tertulia.state.records import Participant, RunRecord
 from tertulia.state.store import Store
 from tertulia.state.text import folded
@@ -77,7 +75,7 @@ def conversation_of_run(store: Store, run: RunRecord, first: int = 1) -> Convers
         case=run.scenario,
         seed=run.seed,
         lines=tuple(_lines(store, run, start, first)),
-        personas={name: _persona(start.participant(name), _names(start, run)) for name in start.names},
+        personas={name: _persona(start.participant(name), start.names) for name in start.names},
         traits=traits_given(read_characters(store, run.run)) if run.kind == "group_chat" else {},
         rehearsed=run.rehearsed,
         finished=run.status == "finished",
@@ -101,7 +99,7 @@ def conversation_of_simulation(store: SqlStore, name: str) -> Conversation:
         at = encounter.day if has_days else number
         lines += _lines(store, run, start, 1, (at, number))
         for person in start.names:
-            personas.setdefault(person, _persona(start.participant(person), _names(start, run)))
+            personas.setdefault(person, _persona(start.participant(person), start.names))
     return Conversation(
         name=simulation.simulation,
         case=simulation.town,
@@ -157,7 +155,7 @@ def find_conversation(store: SqlStore, name: str) -> Conversation | None:
 def _lines(
     store: Store, run: RunRecord, start: Start, first: int, when: tuple[int, int] | None = None
 ) -> Iterable[PopulationLine]:
-    names = _names(start, run)
+    names = start.names
     known = {name: given_to(start.participant(name)) for name in start.names}
     for turn in spoken_turns(store, run.run, start, first):
         if turn.speaker is not None:
@@ -175,12 +173,6 @@ def given_to(person: Participant) -> tuple[str, ...]:
 def _persona(person: Participant, names: tuple[str, ...]) -> tuple[str, ...]:
     masked = (without_names(text, names) for text in given_to(person))
     return tuple(dict.fromkeys(text for text in masked if text))
-
-
-def _names(start: Start, run: RunRecord) -> tuple[str, ...]:
-    """Return the names that people have, and those that they have in the words of a run."""
-    in_words = names_in_words(start.names, Parameters.model_validate(run.parameters))
-    return tuple(dict.fromkeys((*start.names, *map(in_words.name_of, start.names))))
 
 
 def _directions(texts: Sequence[str], embedder: Embedder) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:

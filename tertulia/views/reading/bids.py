@@ -98,7 +98,7 @@ def _raises(agent: AgentRound, parts: WillingnessParts, willingness: float, para
     """Return the causes that raised W, by leaving each out."""
     bid, is_rated = agent.bid, parameters.willingness == "rated"
     assert bid is not None
-    pull, need = (0.0, 0.0) if is_rated else (bid.address * parameters.address_pull, bid.need or 0.0)
+    pull, need = (0.0, 0.0) if is_rated else (bid.address, bid.need or 0.0)
     values = parts.model_dump()
     without: dict[Cause, dict[str, float | None]] = {}
     if pull > 0:

@@ -100,13 +100,8 @@ def _turn_of(comparison: Comparison, runs: tuple[RunRecord, RunRecord], number: 
 def diversity(compared: RunComparison) -> dict[str, Any]:
     """Return how varied each conversation is."""
     from tertulia.metrics.diversity import dialogue_of, figures_of_words
-    from tertulia.prompts.renaming import names_in_words
 
-    dialogues = [
-        dialogue_of(turns, names_in_words(start.names, Parameters.model_validate(run.parameters)).name_of)
-        for run, start, turns in zip(compared.runs, compared.starts, compared.turns, strict=True)
-    ]
-    return {name: figures_of_words([dialogue]) for name, dialogue in zip("ab", dialogues, strict=True)}
+    return {name: figures_of_words([dialogue_of(turns)]) for name, turns in zip("ab", compared.turns, strict=True)}
 
 
 def without(names: Iterable[str], others: Iterable[str]) -> list[str]:

@@ -200,7 +200,6 @@ def _making_document(details: TurnDetails) -> Document:
         "schema_version": SCHEMA_VERSION,
         "run": details.run.run,
         **record.turn.model_dump(mode="json"),
-        "spoken_name": details.spoken_name,
         "why": why_said(details),
         "units": unit_documents(details),
         "candidates": [

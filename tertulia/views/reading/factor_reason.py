@@ -36,7 +36,7 @@ def read_factor_reason(store: Store, run: RunRecord, turn: int) -> FactorReason 
 
 
 def _policy(parameters: Parameters, utterances: list[tuple[str, ...]]) -> str:
-    from tertulia.nodes.shared.removal_factor import prunes, repetition_of
+    from tertulia.nodes.shared.removal_factor import REPETITION_WINDOW, prunes, repetition_of
 
     does = "pruned" if prunes(parameters, utterances) else "not pruned"
     if parameters.pruning == "first":
@@ -44,7 +44,7 @@ def _policy(parameters: Parameters, utterances: list[tuple[str, ...]]) -> str:
     share = repetition_of(parameters, utterances)
     if share is None:
         return f"pruning=when_repetitive: {does}, as nothing could be repeated yet"
-    last = min(len(utterances), parameters.repetition_window)
+    last = min(len(utterances), REPETITION_WINDOW)
     relation = "below" if share < parameters.repetition_threshold else "not below"
     return (
         f"pruning=when_repetitive: {does}, as dist-3 over the last {last} utterances was {share:.3f}, "

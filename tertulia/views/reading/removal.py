@@ -60,13 +60,14 @@ def variations_in_words(details: TurnDetails, prompt: Prompt) -> list[str]:
     variations += [f"items of another case: {parameters.items_from} (placebo)"] if parameters.items_from else []
     variations += [f"lengths: {parameters.block_lengths}"] if parameters.block_lengths else []
     if parameters.names != "own":
-        back = "put back in what is said" if parameters.names_put_back else "not put back"
-        variations.append(f"names: {parameters.names}, {details.record.turn.speaker} is {prompt.speaker}, {back}")
+        variations.append(
+            f"names: {parameters.names}, {details.record.turn.speaker} is {prompt.speaker}, put back in what is said"
+        )
     if parameters.generation == "sequential":
         variations.append(f"{parameters.sequential_candidates} candidates in one reply, {details.distinct} distinct")
     if parameters.generation == "verbalized":
         tail = f" below {parameters.verbalized_below:g}" if parameters.verbalized_below < 1 else ""
-        asked = f"{parameters.verbalized_replies} replies in one, each with its probability{tail}"
+        asked = f"{parameters.written_together} replies in one, each with its probability{tail}"
         variations.append(f"{asked}, {details.distinct} distinct")
     if parameters.generation == "string_seed":
         variations.append("a random string before the reply, which it was to follow from")

@@ -1,15 +1,13 @@
 """How many lines make no sense in their dialogue, by the rules of `nodes/shared/sense.py`."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import Field
 
 from tertulia.metrics.diversity import Dialogue, mean, mean_record
 from tertulia.nodes.shared.sense import FAULTS, LINES_SEEN, Fault, faults_of, lines_before
-from tertulia.prompts.renaming import names_in_words
 from tertulia.state.album import PARTS, Population
 from tertulia.state.meeting import Start
-from tertulia.state.parameters import Parameters
 from tertulia.state.records import Record, RunRecord, Turn, TurnRecord
 from tertulia.state.store import Store
 from tertulia.views.reading.exchanges import RecordedExchange, read_exchanges
@@ -57,9 +55,7 @@ def found_in_run(store: Store, run: RunRecord, first: int = 1) -> list[tuple[Fau
     turns = [turn for turn in store.turns(run.run) if turn.speaker is not None]
     lines = [(turn.speaker or "", turn.text) for turn in turns]
     return [
-        _faults(run, start, turn, lines[max(0, at - LINES_SEEN) : at])
-        for at, turn in enumerate(turns)
-        if turn.turn >= first
+        _faults(start, turn, lines[max(0, at - LINES_SEEN) : at]) for at, turn in enumerate(turns) if turn.turn >= first
     ]
 
 
@@ -71,7 +67,7 @@ def faults_by_part(store: Store, run: RunRecord, start: Start, record: TurnRecor
     if isinstance(start, Population):
         (exchange,) = read_exchanges(store, run.run, start, turn.turn, turn.turn)
         return {PARTS[call]: faults for call, faults in faults_by_call(store, run, start, exchange).items()}
-    return {"": _faults(run, start, turn, lines_before(store, run.run, start, turn.turn))}
+    return {"": _faults(start, turn, lines_before(store, run.run, start, turn.turn))}
 
 
 def faults_by_call(
@@ -80,23 +76,18 @@ def faults_by_call(
     """Return the faults of plan, question and answer of an exchange, by call (`state.album.CALLS`)."""
     exchange, turn = recorded.exchange, recorded.turn.turn
     records = {**store.parts(run.run, turn), "": store.turn_record(run.run, turn)}
-    pair, called, before = (exchange.asker, exchange.answerer), _called(run, population), list[tuple[str, str]]()
+    pair, before = (exchange.asker, exchange.answerer), list[tuple[str, str]]()
     people: Sequence[str] = population.names  # a plan is said to nobody
     found = {}
     for call, part in PARTS.items():
         speaker, text = pair[call == "answer"], records[part].turn.text
-        found[call] = faults_of(called(text), speaker, people, before)
+        found[call] = faults_of(text, speaker, people, before)
         people, before = pair, [(speaker, text)]
     return found
 
 
-def _faults(run: RunRecord, start: Start, turn: Turn, before: Sequence[tuple[str, str]]) -> tuple[Fault, ...]:
-    return faults_of(_called(run, start)(turn.text), turn.speaker or "", start.names, before)
-
-
-def _called(run: RunRecord, start: Start) -> Callable[[str], str]:
-    """Return the function that puts everybody's own names into a line with other ones."""
-    return names_in_words(start.names, Parameters.model_validate(run.parameters)).put_back
+def _faults(start: Start, turn: Turn, before: Sequence[tuple[str, str]]) -> tuple[Fault, ...]:
+    return faults_of(turn.text, turn.speaker or "", start.names, before)
 
 
 def faults_in_words(faults: Sequence[str]) -> str:

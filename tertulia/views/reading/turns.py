@@ -9,7 +9,6 @@ from tertulia.state.album import PARTS, Population
 from tertulia.state.cognition import Call
 from tertulia.state.errors import NotFoundError
 from tertulia.state.meeting import Meeting, Start
-from tertulia.state.parameters import Parameters
 from tertulia.state.records import Candidate, Prompt, RunRecord, TurnRecord, Unit
 from tertulia.state.store import Store
 from tertulia.state.text import folded, one_line
@@ -81,12 +80,6 @@ class TurnDetails:
     def rewritings(self) -> int:
         """The number of rewritten candidates."""
         return sum(candidate.origin == "rewritten" for candidate in self.candidates)
-
-    @property
-    def spoken_name(self) -> str | None:
-        """The speaker's name in the words: the prompt's if `names_put_back` is off; `None` in a silence."""
-        parameters, speaker = Parameters.model_validate(self.run.parameters), self.record.turn.speaker
-        return speaker if parameters.names_put_back or self.prompt is None else self.prompt.speaker
 
     @property
     def distinct(self) -> int:

@@ -50,7 +50,6 @@ export interface Making {
   readonly text: string;
   readonly sim_time_s: number;
   readonly ended: boolean;
-  readonly spoken_name: string | null;
   /** Why it is what it is, in one or two sentences. */
   readonly why?: string;
   readonly units: readonly Unit[];
