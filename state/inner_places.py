@@ -20,8 +20,8 @@ def nobody_asked() -> Address:
     return {"asked": [], "is_open_question": False}
 
 
-class AddressInput(TypedDict, total=False):
-    """A line whose address is read.
+class AddressState(TypedDict, total=False):
+    """A line, and its address once that is read.
 
     Attributes:
         turn: Its number; 0 for the opening of the meeting.
@@ -33,29 +33,20 @@ class AddressInput(TypedDict, total=False):
     speaker: str
     line: str
     listeners: list[str]
-
-
-class AddressState(AddressInput, total=False):
-    """A line and its address."""
-
     address: Address
 
 
-class RatingInput(TypedDict, total=False):
-    """New memories of a person that are rated.
+class RatingState(TypedDict, total=False):
+    """New memories of a person, and their importance once they are rated.
 
     Attributes:
         round: The step of their conversation behind which they are kept.
         contents: The subject of each memory, without date, people and place.
+        importance: Of each, from 1 to 10; `None` asks the model.
     """
 
     round: int
     agent: str
     memories: list[str]
     contents: list[str]
-
-
-class RatingState(RatingInput, total=False):
-    """New memories, and the importance of each, from 1 to 10; `None` asks the model."""
-
     importance: list[float] | None

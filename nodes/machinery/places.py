@@ -7,7 +7,7 @@ from typing import Any, Literal, get_type_hints
 
 from tertulia.state.context import Context
 from tertulia.state.graph_state import CognitionInput, CognitionState, GroupState, UtteranceInput, UtteranceState
-from tertulia.state.inner_places import AddressInput, AddressState, RatingInput, RatingState
+from tertulia.state.inner_places import AddressState, RatingState
 
 GraphName = Literal["utterance", "cognition", "group_chat", "town"]
 
@@ -16,8 +16,8 @@ _STATES: Mapping[str, tuple[type, tuple[str, ...]]] = {
     "utterance": (UtteranceState, tuple(UtteranceInput.__annotations__)),
     "cognition": (CognitionState, tuple(CognitionInput.__annotations__)),
     "group_chat": (GroupState, ("round", "turn", "present", "sim_time_s", "silence_s")),
-    "read_address": (AddressState, tuple(AddressInput.__annotations__)),
-    "rate_importance": (RatingState, tuple(RatingInput.__annotations__)),
+    "read_address": (AddressState, ("round", "turn", "speaker", "line", "listeners")),
+    "rate_importance": (RatingState, ("round", "agent", "memories", "contents")),
 }
 
 

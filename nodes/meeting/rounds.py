@@ -10,7 +10,7 @@ from tertulia.nodes.meeting.view import last_turn
 from tertulia.nodes.shared.limits import group_chat_is_over
 from tertulia.state.context import Context, RecordedTurn
 from tertulia.state.graph_state import GroupState, Mind
-from tertulia.state.inner_places import Address, AddressInput, nobody_asked
+from tertulia.state.inner_places import Address, AddressState, nobody_asked
 from tertulia.state.records import Turn, TurnRecord
 
 
@@ -43,7 +43,7 @@ async def read_address(context: Context, round: int, present: Sequence[str], sil
     line = last_turn(context, round - int(silence_s / context.parameters.silence_s + 0.5))
     if line is None or line.speaker is None:
         return nobody_asked()
-    state: AddressInput = {
+    state: AddressState = {
         "round": round,
         "turn": line.turn,
         "speaker": line.speaker,
