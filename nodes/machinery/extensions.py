@@ -28,7 +28,8 @@ from tertulia.state.text import first_line, shell_argument
 #: The group under which installed packages name their modules of nodes.
 ENTRY_POINTS = "tertulia.nodes"
 
-#: By node, the shipped extension that has it: loaded if a run chooses the node, and trusted as this program is.
+#: By node, the shipped extension that has it: loaded if a run chooses the node, and trusted as this program is, with
+#: whatever content it has now.
 SHIPPED: Mapping[str, str] = {
     "asked_by_words": "tertulia.rules.address",
     "importance_by_words": "tertulia.rules.importance",
@@ -127,10 +128,12 @@ def _sources(named: Iterable[str]) -> "dict[str, Source]":
 
 def _trusted_source(extension: Extension, trusted: Mapping[str, str]) -> "Source":
     """Return a recorded extension from its former place, or the user's; nothing untrusted is even read."""
-    if extension.hash not in trusted and extension.source not in SHIPPED.values():
+    if extension.source in SHIPPED.values():  # it changes with this program, as other steps do
+        return Source.read(extension.source)
+    if extension.hash not in trusted:
         raise _untrusted(extension.source, "the run")
     missing: NotFoundError | None = None
-    for place in dict.fromkeys([extension.source, trusted.get(extension.hash, extension.source)]):
+    for place in dict.fromkeys([extension.source, trusted[extension.hash]]):
         try:
             source = Source.read(place)
         except NotFoundError as error:

@@ -268,7 +268,7 @@ def test_a_scenario_brings_its_own_nodes(cli: Cli, write: Any, tmp_path: Path) -
     assert cli("trust", "far/own/mine.py").code == 0
     ended = cli("run", "far/meeting.yaml", "--rehearse", "--rounds", "2", "--lambda", "0.4", "--json").json
     shown = cli("show", ended["run"], "--json").json
-    assert shown["parameters"]["nodes"] == {"score": "mine"}
+    assert shown["parameters"]["nodes"] == {"score": "mine", "read_address": "asked_by_words"}
     assert shown["parameters"]["node_settings"] == {"mine": {"window": 7}}
     spoken = [turn["turn"] for turn in shown["turns"] if turn["speaker"]]
     turn = cli("show", ended["run"], "--turn", str(spoken[0]), "--json").json

@@ -165,8 +165,11 @@ def reopen_simulation(
         UsageError: Fewer days are given than it has.
         TertuliaError: A model can't be opened, or an extension has changed or is gone.
     """
+    from tertulia.nodes.machinery.extensions import with_shipped
+
     check_days(simulation, days)
-    registry = additions.registry_of(store.simulations.town(simulation.simulation).extensions)
+    recorded = additions.registry_of(store.simulations.town(simulation.simulation).extensions)
+    registry = with_shipped(recorded, Parameters.model_validate(simulation.parameters).nodes.values())
     last = store.simulations.encounters(simulation.simulation)[-1:]
     kept = precision_to_keep(store, last[0].run) if last else None
     engines = reopen_engines(run_of(simulation, "", 0), access, kept)
