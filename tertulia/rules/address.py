@@ -1,4 +1,4 @@
-"""Who is asked by a line: the people whom it calls in a question, or requests to speak. No model is asked.
+"""The people whom a line asks: whom it calls in a question, or requests to speak. No model is asked.
 
 The current speaker selects the next (Sacks, Schegloff and Jefferson 1974, rule 1a); ChatAgents App. A names mention
 response as a module that may be added, and David speaks "when prompted" (§IV-C).
