@@ -28,7 +28,7 @@ from tertulia.metrics.inference import holm
 from tertulia.metrics.statistics import CaseFigure, case_mean, paired_difference
 from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.nodes.scorers.attention import scoring_request
-from tertulia.nodes.utterance.generate import utterance_request
+from tertulia.nodes.utterance.requests import utterance_request
 from tertulia.prompts.remove import remove_units
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.state.language_model import ScoringOptions

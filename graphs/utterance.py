@@ -62,9 +62,9 @@ _STEPS: Mapping[str, NodeFunction] = {
 UtteranceGraph = CompiledStateGraph[UtteranceState, Context, UtteranceInput, UtteranceOutput]
 
 
-def build_utterance_graph(chosen: Mapping[str, NodeFunction] | None = None, has_prompt: bool = False) -> UtteranceGraph:
-    """Return the utterance graph; the arguments are those of `utterance_graph`."""
-    return utterance_graph(chosen, has_prompt).compiled
+def build_utterance_graph(chosen: Mapping[str, NodeFunction] | None = None) -> UtteranceGraph:
+    """Return the utterance graph; the argument is that of `utterance_graph`."""
+    return utterance_graph(chosen).compiled
 
 
 def utterance_graph(chosen: Mapping[str, NodeFunction] | None = None, has_prompt: bool = False) -> InnerGraph:
@@ -98,7 +98,7 @@ def add_utterance(
 
     Args:
         nodes: By place, the nodes that replace the shipped ones.
-        has_prompt: As of `build_utterance_graph`.
+        has_prompt: As of `utterance_graph`.
         as_node, as_router: Make the graph's own form of a node, and of a question about the state.
     """
     graph.add_node(FIRST_STEP, as_node(begin_utterance))

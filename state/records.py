@@ -275,7 +275,7 @@ class Candidate(Record):
         default=None, description="whether the removed units were found to suffice to revise it; None: not asked"
     )
     faults: tuple[str, ...] | None = Field(
-        default=None, description="why it makes no sense (nodes/shared/sense.py); None: nothing was looked for"
+        default=None, description="why it makes no sense (nodes/shared/line_faults.py); None: nothing was looked for"
     )
     probability: float | None = Field(
         default=None, description="what the model that wrote it among others stated; None: nothing that could be read"

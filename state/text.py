@@ -58,6 +58,11 @@ def clean(text: str) -> str:
     return one_line(text if text.isprintable() else _CONTROL.sub("�", text))
 
 
+def shortened(text: str, length: int) -> str:
+    """Return a text, or its beginning, in at most so many characters."""
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
 def in_words(name: str) -> str:
     """Return the name of a value, a step or a mechanism as words of a sentence."""
     return name.replace("_", " ")

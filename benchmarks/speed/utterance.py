@@ -29,11 +29,12 @@ from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.models.local.decoding_state import prefill
 from tertulia.models.local.embedder import SentenceEmbedder
 from tertulia.nodes.shared.memory import retrieve_memories
-from tertulia.nodes.utterance.generate import utterance_request
+from tertulia.nodes.utterance.requests import utterance_request
 from tertulia.nodes.utterance.retrieve import focal_points
 from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt
 from tertulia.runs.access.engines import Engines
 from tertulia.runs.driving.conversation import drive
+from tertulia.runs.planning.request import RunRequest
 from tertulia.runs.planning.starting import begin_with, plan_run
 from tertulia.state.context import Context
 from tertulia.state.language_model import GenerationRequest, ScoringOptions
@@ -207,7 +208,7 @@ def _utterances(
 def _context(
     store: SqlStore, model: Any, embedder: SentenceEmbedder, sample: Sample, parameters: Parameters, seed: int
 ) -> Context:
-    plan = replace(plan_run(sample.scenario, {}, seed=seed), parameters=parameters)
+    plan = replace(plan_run(sample.scenario, RunRequest(seed=seed)), parameters=parameters)
     return begin_with(store, plan, Engines(model, {}, embedder))
 
 

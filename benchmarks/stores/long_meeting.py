@@ -21,6 +21,7 @@ import yaml
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.driving.driver import drive_run
 from tertulia.runs.driving.events import Event, TurnFinished
+from tertulia.runs.planning.request import RunRequest
 from tertulia.runs.planning.starting import begin, plan_run
 from tertulia.storage.store import SqlStore
 
@@ -91,7 +92,7 @@ def measured(folder: Path, people: int, rounds: int, every: int) -> list[Sample]
     path, samples = folder / f"{people}.db", list[Sample]()
     settings = {"max_turns": rounds, "max_minutes": 1e9, "removal_factor": 0.5}
     with SqlStore.open(path, create=True) as store:
-        plan = plan_run(str(scenario(folder, people)), settings, model="rehearsal")
+        plan = plan_run(str(scenario(folder, people)), RunRequest(settings, model="rehearsal"))
         context = begin(store, plan, ModelAccess())
         before = time.process_time(), written(path)
 
@@ -133,7 +134,7 @@ def write_runs(path: Path, at: Path, runs: int) -> list[str]:
     for seed in range(runs):
         try:
             with SqlStore.open(path, create=True) as store:
-                plan = plan_run(str(at), {"max_turns": 3}, model="rehearsal", seed=seed)
+                plan = plan_run(str(at), RunRequest({"max_turns": 3}, model="rehearsal", seed=seed))
                 drive_run(store, begin(store, plan, ModelAccess()), lambda event: None)
         except Exception as error:
             failures.append(f"{type(error).__name__}: {error}")

@@ -27,8 +27,9 @@ from tertulia.cli.environment import cache_folder
 from tertulia.lab.tuning.dialogue_lessons import pair_lesson
 from tertulia.models.loading import open_embedder, open_model
 from tertulia.models.local.causal import CausalLanguageModel
-from tertulia.nodes.utterance.generate import read_candidate, utterance_request, written_reply
+from tertulia.nodes.utterance.candidates import read_candidate, written_reply
 from tertulia.nodes.utterance.judge import judge_by_likelihood
+from tertulia.nodes.utterance.requests import utterance_request
 from tertulia.prompts.ending import assemble_ending
 from tertulia.prompts.remove import remove_units, removed_with_blocks
 from tertulia.state.context import Context

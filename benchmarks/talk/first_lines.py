@@ -32,8 +32,9 @@ from tertulia.models.local.platforms import platform_of
 from tertulia.nodes.scorers.attention import scoring_request
 from tertulia.nodes.shared.memory import retrieve_memories
 from tertulia.nodes.shared.names_in_text import without_names
-from tertulia.nodes.utterance.generate import utterance_of, utterance_request
+from tertulia.nodes.utterance.candidates import utterance_of
 from tertulia.nodes.utterance.prune import prune_units
+from tertulia.nodes.utterance.requests import utterance_request
 from tertulia.nodes.utterance.retrieve import focal_points
 from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt
 from tertulia.prompts.examples import exchanges

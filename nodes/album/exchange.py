@@ -5,7 +5,7 @@ from langgraph.runtime import Runtime
 from tertulia.nodes.album.album_prompts import save_prompt_of
 from tertulia.nodes.album.belongings import belongings_after
 from tertulia.nodes.album.find_picture import outcome_of
-from tertulia.nodes.utterance.generate import candidate_at
+from tertulia.nodes.utterance.candidates import candidate_at
 from tertulia.state.album import Exchange
 from tertulia.state.context import Context
 from tertulia.state.graph_state import ExchangeState

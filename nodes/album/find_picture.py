@@ -6,7 +6,7 @@ import numpy as np
 from langgraph.runtime import Runtime
 
 from tertulia.nodes.album.album_prompts import save_prompt_of, sight_of
-from tertulia.nodes.utterance.generate import candidate_at
+from tertulia.nodes.utterance.candidates import candidate_at
 from tertulia.state.album import Found, Picture
 from tertulia.state.context import Context
 from tertulia.state.graph_state import ExchangeState, UtteranceOutput

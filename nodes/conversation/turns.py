@@ -4,7 +4,7 @@ from langgraph.runtime import Runtime
 
 from tertulia.nodes.conversation.line_edit import as_edited
 from tertulia.nodes.shared.limits import limit_is_reached
-from tertulia.nodes.utterance.generate import candidate_at
+from tertulia.nodes.utterance.candidates import candidate_at
 from tertulia.state.context import Context, RecordedTurn
 from tertulia.state.graph_state import DialogueState, GroupState
 from tertulia.state.records import Turn, TurnRecord

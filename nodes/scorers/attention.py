@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.utterance.generate import utterance_request
+from tertulia.nodes.utterance.requests import utterance_request
 from tertulia.nodes.utterance.retrieve import last_record
 from tertulia.prompts.assemble import reply_prefix_of
 from tertulia.prompts.render import render, retokenized

@@ -6,7 +6,7 @@ units, and two more. The comparison is that of the likelihood judge, unit by uni
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.utterance.generate import utterance_request
+from tertulia.nodes.utterance.requests import utterance_request
 from tertulia.prompts.assemble import reply_prefix_of
 from tertulia.prompts.render import render
 from tertulia.state.context import Context

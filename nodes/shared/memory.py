@@ -118,7 +118,6 @@ def _mean(texts: Sequence[str], vectors: Iterator[Numbers]) -> Numbers:
 
 @lru_cache(maxsize=64)  # in every turn the same memories are looked through: ten thousands of numbers
 def _vectors(embedder: Embedder, texts: tuple[str, ...]) -> Numbers:
-    """Return the embeddings `(N, D)` of texts."""
     return np.array(embedder.embed(texts))
 
 

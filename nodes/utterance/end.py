@@ -2,8 +2,8 @@
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.shared.sense import is_loop, lines_before
-from tertulia.nodes.utterance.generate import candidate_at
+from tertulia.nodes.shared.line_faults import is_loop, lines_before
+from tertulia.nodes.utterance.candidates import candidate_at
 from tertulia.prompts.assemble import end_question
 from tertulia.prompts.ending import assemble_ending
 from tertulia.state.context import Context

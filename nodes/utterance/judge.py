@@ -13,7 +13,8 @@ from statistics import fmean
 from langgraph.runtime import Runtime
 
 from tertulia.nodes.shared.asking import text_of
-from tertulia.nodes.utterance.generate import candidate_at, temperature_of, utterance_of
+from tertulia.nodes.utterance.candidates import candidate_at, utterance_of
+from tertulia.nodes.utterance.requests import temperature_of
 from tertulia.prompts.assemble import reply_prefix_of
 from tertulia.prompts.cut import joined
 from tertulia.prompts.judge import RATING_KEYS, assemble_judge_prompt

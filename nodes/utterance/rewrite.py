@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.utterance.generate import candidate_at, not_repeated, save_candidate, utterance_of, written_reply
+from tertulia.nodes.utterance.candidates import candidate_at, save_candidate, utterance_of, written_reply
+from tertulia.nodes.utterance.requests import not_repeated
 from tertulia.prompts.assemble import end_question
 from tertulia.prompts.cut import joined
 from tertulia.prompts.names import listed

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.utterance.generate import draw_candidates
+from tertulia.nodes.utterance.drafts import draw_candidates
 from tertulia.state.context import Context
 from tertulia.state.graph_state import UtteranceState
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.utterance.generate import candidate_at
+from tertulia.nodes.utterance.candidates import candidate_at
 from tertulia.prompts.assemble import reply_prefix_of
 from tertulia.prompts.remove import remove_units
 from tertulia.prompts.render import render, retokenized

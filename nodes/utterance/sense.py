@@ -1,19 +1,13 @@
 """Name the faults of sense in the candidate at hand, and draw it again while another may make more sense.
 
 It comes before the judge: a line that makes no sense by itself need not be compared with the removed units. The rules
-are in `nodes/shared/sense.py`; with `redraws=0`, as in `preset=paper`, nothing is looked at.
+are in `nodes/shared/line_faults.py`; with `redraws=0`, as in `preset=paper`, nothing is looked at.
 """
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.utterance.generate import (
-    best_first,
-    candidate_at,
-    drafts_wanted,
-    draw_replies,
-    save_candidate,
-    utterance_of,
-)
+from tertulia.nodes.utterance.candidates import candidate_at, save_candidate, utterance_of
+from tertulia.nodes.utterance.drafts import best_first, drafts_wanted, draw_replies
 from tertulia.nodes.utterance.monitor import Monitor
 from tertulia.state.context import Context
 from tertulia.state.graph_state import UtteranceState

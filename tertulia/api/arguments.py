@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tertulia.runs.driving.limits import Limits
-    from tertulia.runs.planning.additions import Additions
     from tertulia.state.budget import Budget
 
 #: Descriptions of a seed, a model, and the function that asks the person in a seat, for messages.
@@ -86,15 +85,6 @@ def limits_of(budget: "Budget | None") -> "Limits":
 
     check_argument("budget", budget, Budget, "a budget is a tertulia.Budget: budget=tertulia.Budget(max_calls=200)")
     return Limits(budget or NO_BUDGET)
-
-
-def additions_of(additions: "Additions | None") -> "Additions":
-    """Return additions, or none; `SettingError` for anything else."""
-    from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
-
-    expected = "additions are a tertulia.Additions: additions=tertulia.Additions(nodes={'score': …})"
-    check_argument("additions", additions, Additions, expected)
-    return additions or NOTHING_ADDED
 
 
 @contextmanager

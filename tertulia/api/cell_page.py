@@ -37,12 +37,10 @@ class CellPage:
             return "\n".join(page.load()(store, self.run))
 
     def _repr_html_(self) -> str:
-        """Return the frame."""
         style = f"width: 100%; height: {self.height}px; border: 1px solid #8888"
         title = escape(f"Run {self.run}")
         return f'<iframe title="{title}" sandbox="{_ALLOWED}" style="{style}" srcdoc="{escape(self.html())}"></iframe>'
 
     def __repr__(self) -> str:
-        """Return how to see the page, in a terminal."""
         command = f"tertulia view {self.run} --store {shlex.quote(str(self._store.path))}"
         return f"the page of run {self.run}; a notebook shows it below the cell, a browser by: {command}"

@@ -2,11 +2,10 @@
 
 import warnings
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from tertulia.api.arguments import SEED, check_changes, check_names, limits_of, named_as_arguments, whole_number
+from tertulia.api.arguments import check_changes, limits_of, named_as_arguments, whole_number
 from tertulia.api.calling import awaitable
 from tertulia.api.store_handle import StoreHandle
 from tertulia.state.records import RunRecord
@@ -94,14 +93,12 @@ class DrivenRun:
         changed = {"max_turns": rounds, "order": order}
         launcher = RunLauncher(self.store, additions, cache, api_keys)
         limits = limits_of(budget)
-        check_names(model, seat, label)
+        request = launcher.request(
+            settings, changed, removal_factor=removal_factor, model=model, seed=seed, seat=seat, label=label
+        )
         changes, first = _changes(say, person, remember, forget), whole_number("at", at, "a turn is an integer")
-        seed = None if seed is None else whole_number("seed", seed, SEED)
-        planned = partial(plan_fork, model=model, say=say, seat=seat, additions=launcher.additions, label=label)
         with self.store.opened() as store, named_as_arguments(changed):
-            chosen = launcher.settings(settings, changed)
-            parent = store.run(self.id)
-            plan = planned(store, parent, first, chosen, removal_factor=removal_factor, changes=changes, seed=seed)
+            plan = plan_fork(store, store.run(self.id), first, request, changes=changes, say=say)
         return type(self)(self.store, launcher.drive_to_end(launcher.beginning(plan, limits), ask, progress, limits))
 
     afork = awaitable(

@@ -260,22 +260,18 @@ class Experiment:
         return (place for place in reached.experiment.places() if place in reached.runs)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the other is the same experiment of the same store."""
         if not isinstance(other, Experiment):
             return NotImplemented
         return (self.store, self.name, self._part) == (other.store, other.name, other._part)
 
     def __hash__(self) -> int:
-        """Return a hash that equal experiments have in common."""
         return hash((self.store, self.name))
 
     def __repr__(self) -> str:
-        """Return how far each setting is, a line each."""
         heading, table = self._table()
         return f"{heading}\n{table.text()}"
 
     def _repr_html_(self) -> str:
-        """Return how far each setting is, as notebooks show it."""
         heading, table = self._table()
         return f"<b>{escape(heading)}</b>{table.html()}"
 
@@ -333,7 +329,6 @@ class TrialRuns(tuple[Run, ...]):
     _records: tuple[RunRecord, ...]
 
     def __getnewargs__(self) -> tuple[StoreHandle, tuple[TrialOf, ...], tuple[RunRecord, ...]]:
-        """Return the arguments of `__new__`, to copy and to pickle."""
         return self._store, self.trials, self._records
 
     @property
@@ -371,11 +366,9 @@ class TrialRuns(tuple[Run, ...]):
         return Records([item.row() for item in self.items]).frame()
 
     def __repr__(self) -> str:
-        """Return a line per run."""
         return self._table().text() if self else "no runs"
 
     def _repr_html_(self) -> str:
-        """Return the runs as notebooks show them."""
         return self._table().html()
 
     def _table(self) -> Shown:

@@ -12,7 +12,6 @@ from tertulia.api.arguments import (
     ASK,
     MODEL,
     SEED,
-    additions_of,
     check_argument,
     check_names,
     check_texts,
@@ -27,7 +26,8 @@ from tertulia.runs.driving.driver import drive_run
 from tertulia.runs.driving.events import Emit, Noted, RunStarted
 from tertulia.runs.driving.limits import Limits
 from tertulia.runs.driving.session import Drive, events_of
-from tertulia.runs.planning.additions import Additions
+from tertulia.runs.planning.additions import Additions, additions_of
+from tertulia.runs.planning.request import RunRequest
 from tertulia.runs.planning.starting import RunPlan, begin, plan_run, reopen
 from tertulia.state.errors import SettingError
 from tertulia.state.parameters import Parameters
@@ -63,39 +63,32 @@ class RunLauncher:
         keys = dict(api_keys or {})
         self._access = ModelAccess(keys=keys) if cache is None else ModelAccess(Path(path_of("cache", cache)), keys)
 
-    def settings(self, settings: Mapping[str, Any] | None, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings with the given options over them."""
-        check_texts("settings", settings, "parameters are given by name: settings={'temperature': 1.0}")
-        if settings and "seed" in settings:
-            raise SettingError("seed", settings["seed"], ": it is an argument, seed=…, beside settings")
-        return {**(settings or {}), **{name: value for name, value in options.items() if value is not None}}
-
-    def plan(
+    def request(
         self,
-        scenario: Path | str | ScenarioObject,
         settings: Mapping[str, Any] | None,
         options: Mapping[str, Any],
         *,
-        removal_factor: float | None = None,
-        model: str,
-        seed: int,
+        removal_factor: float | None,
+        model: str | None,
+        seed: int | None,
         seat: str | None,
         label: str | None,
-    ) -> RunPlan:
-        """Return the plan of a new run (see `tertulia.runs.planning.starting.plan_run`)."""
-        check_argument("model", model, str, MODEL, optional=False)
+    ) -> RunRequest:
+        """Return what a plan is given, checked: the settings with the given options over them, and the rest."""
         check_names(model, seat, label)
+        check_texts("settings", settings, "parameters are given by name: settings={'temperature': 1.0}")
+        if settings and "seed" in settings:
+            raise SettingError("seed", settings["seed"], ": it is an argument, seed=…, beside settings")
+        chosen = {**(settings or {}), **{name: value for name, value in options.items() if value is not None}}
+        drawn = None if seed is None else whole_number("seed", seed, SEED)
+        return RunRequest(chosen, removal_factor, model, drawn, seat, self.additions, label)
+
+    def plan(self, scenario: Path | str | ScenarioObject, request: RunRequest, options: Mapping[str, Any]) -> RunPlan:
+        """Return the plan of a new run; a parameter that is refused is named as the option that set it."""
+        check_argument("model", request.model, str, MODEL, optional=False)
+        check_argument("seed", request.seed, int, SEED, optional=False)
         with named_as_arguments(options):
-            return plan_run(
-                _scenario(scenario),
-                self.settings(settings, options),
-                removal_factor=removal_factor,
-                model=model,
-                seed=whole_number("seed", seed, SEED),
-                seat=seat,
-                additions=self.additions,
-                label=label,
-            )
+            return plan_run(_scenario(scenario), request)
 
     def check_resumed(self, run: RunRecord) -> None:
         """Refuse nodes and mechanisms that differ from those of a run.
@@ -128,7 +121,7 @@ class RunLauncher:
 
     def reopening(self, run: str) -> Opening:
         """Return a function that reopens a run."""
-        return lambda store: reopen(store, store.run(run), self._access, additions=self.additions)
+        return lambda store: reopen(store, store.run(run), self._access, RunRequest(additions=self.additions))
 
     def drive(self, opening: Opening, ask: Ask | None, limits: Limits | None = None) -> Drive:
         """Return a function that drives a run to its end, with a connection of its own."""

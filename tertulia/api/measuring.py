@@ -111,12 +111,10 @@ class _Figures(Records[Item]):
         return Records(item.row() for item in self).frame()
 
     def __repr__(self) -> str:
-        """Return a line per metric and setting."""
         note = f"\n{REHEARSED}" if self.is_rehearsed else ""
         return f"{self._table().text()}{note}"
 
     def _repr_html_(self) -> str:
-        """Return the figures as notebooks show them."""
         note = f"<p>{escape(REHEARSED)}</p>" if self.is_rehearsed else ""
         return f"{self._table().html()}{note}"
 
@@ -188,7 +186,7 @@ def figures_of_runs(
     with handle.opened() as store:
         model = None
         for run, case in runs:
-            model = model or _LazyEmbedder(_embedder_name(embedder, run.rehearsed))
+            model = model or _LazyEmbedder(embedder or (REHEARSAL if run.rehearsed else EMBEDDER))
             spoken = spoken_in(store, run, first_turn_of(case))
             figures = Measuring(store, [TrialRun(case, "", 1, run, spoken)], model).figures(metrics).get("", {})
             values = {metric: next(iter(sample.values())).value for metric, sample in figures.items()}
@@ -223,11 +221,8 @@ def _findings(
 
 
 def _measure(findings: Findings, metric: str, setting: str) -> Measure:
-    return Measure(metric, setting, *_mean(findings.mean(setting, metric)), _by_case(findings, metric, setting))
-
-
-def _by_case(findings: Findings, metric: str, setting: str) -> dict[str, float]:
-    return {case: figure.value for case, figure in findings.figures.get(setting, {}).get(metric, {}).items()}
+    by_case = {case: figure.value for case, figure in findings.figures.get(setting, {}).get(metric, {}).items()}
+    return Measure(metric, setting, *_mean(findings.mean(setting, metric)), by_case)
 
 
 def _difference(findings: Findings, metric: str, setting: str) -> Difference | None:
@@ -249,10 +244,6 @@ def _difference(findings: Findings, metric: str, setting: str) -> Difference | N
 
 def _mean(found: CaseMean) -> tuple[float | None, float | None, float | None, int, int | None]:
     return found.value, found.ci_low, found.ci_high, found.cases, found.trials
-
-
-def _embedder_name(embedder: str | None, is_rehearsed: bool) -> str:
-    return embedder or (REHEARSAL if is_rehearsed else EMBEDDER)
 
 
 class _LazyEmbedder:

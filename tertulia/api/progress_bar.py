@@ -67,13 +67,11 @@ class TrialBar:
         self._bar.refresh()
 
     def __enter__(self) -> Self:
-        """Return the bar, which appears with the first event."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the bar as it is."""
         if self._bar is not None:
             self._bar.close()
 

@@ -44,7 +44,6 @@ class Responses(Records["Response"]):
         return trait_scores(self)
 
     def __repr__(self) -> str:
-        """Return a line per answer."""
         moments = (f"after turn {each.at}" if each.at else "before the first turn" for each in self)
         lines = (
             f"{each.person}, {moment}: {each.question} — {each.answer}"
@@ -131,7 +130,6 @@ class Questioned:
     )
 
     def _answers(self, asked: "Inquiry", model: str, access: ModelAccess) -> "list[Annotation]":
-        """Return the answers to all requests, asked in a thread of its own."""
         from tertulia.lab.annotations.annotating import answers_to
 
         found: list[Annotation] = []

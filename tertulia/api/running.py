@@ -18,7 +18,7 @@ from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.driving.events import Event
 from tertulia.runs.driving.session import stream_of
 from tertulia.runs.planning.additions import Additions
-from tertulia.runs.planning.starting import DEFAULT_MODEL, DEFAULT_SEED
+from tertulia.runs.planning.request import DEFAULT_MODEL, DEFAULT_SEED
 from tertulia.state.budget import Budget
 from tertulia.state.seat import Ask
 from tertulia.storage.addresses import DEFAULT_STORE, StoreAddress
@@ -95,16 +95,10 @@ def run(
     limits = limits_of(budget)
     options = {"max_turns": rounds, "max_minutes": minutes, "order": order, "agents": agents, "setting": setting}
     name = REHEARSAL if rehearse else model
-    plan = launcher.plan(
-        scenario,
-        settings,
-        options,
-        removal_factor=removal_factor,
-        model=name,
-        seed=seed,
-        seat=seat,
-        label=label,
+    request = launcher.request(
+        settings, options, removal_factor=removal_factor, model=name, seed=seed, seat=seat, label=label
     )
+    plan = launcher.plan(scenario, request, options)
     return Run(launcher.store, launcher.drive_to_end(launcher.beginning(plan, limits), ask, progress, limits))
 
 
@@ -145,16 +139,10 @@ async def stream(
     limits = limits_of(budget)
     options = {"max_turns": rounds, "max_minutes": minutes, "order": order, "agents": agents, "setting": setting}
     name = REHEARSAL if rehearse else model
-    plan = launcher.plan(
-        scenario,
-        settings,
-        options,
-        removal_factor=removal_factor,
-        model=name,
-        seed=seed,
-        seat=seat,
-        label=label,
+    request = launcher.request(
+        settings, options, removal_factor=removal_factor, model=name, seed=seed, seat=seat, label=label
     )
+    plan = launcher.plan(scenario, request, options)
     events = stream_of(launcher.drive(launcher.beginning(plan, limits), ask, limits))
     try:
         async for event in events:

@@ -23,11 +23,9 @@ class StoreHandle:
         return self._given if _absolute(self._given) == self._absolute else self._absolute
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the other names the same store."""
         return isinstance(other, StoreHandle) and _resolved(self._absolute) == _resolved(other._absolute)
 
     def __hash__(self) -> int:
-        """Return a hash that handles of one store have in common."""
         return hash(_resolved(self._absolute))
 
     def opened(self) -> SqlStore:

@@ -1,6 +1,6 @@
 """A stored run in Python: its records, read on demand, and its methods."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from html import escape
@@ -12,18 +12,18 @@ from tertulia.api.checking import Checking
 from tertulia.api.driven_run import DrivenRun
 from tertulia.api.exporting import Exported
 from tertulia.api.questioning import Questioned
-from tertulia.api.stored_turn import RunTurn, StoredTurn
+from tertulia.api.stored_turn import StoredTurn
 from tertulia.api.tables import Records
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.state.album import Population
 from tertulia.state.errors import UsageError, nearest_hint
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import RunRecord, RunStatus
+from tertulia.state.records import RunRecord, RunStatus, Turn
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.documents import conversation_document, turn_document
 from tertulia.views.reading.exchanges import RecordedExchange, read_exchanges, spoken_turns
-from tertulia.views.reading.turns import TurnDetails, read_turn
+from tertulia.views.reading.turns import LineDetails, read_turn
 from tertulia.views.wording.phrases import clock, made_with, people_line, silence
 from tertulia.views.wording.wrong_arguments import with_named_arguments
 
@@ -78,11 +78,11 @@ class Run(DrivenRun, Questioned, Checking, Exported):
         return Parameters.model_validate(self.record.parameters)
 
     @property
-    def turns(self) -> Records[RunTurn]:
+    def turns(self) -> Records[StoredTurn]:
         """All turns, silences among them; a fork's parent's turns come first. Each has all that `turn` has of it."""
         with self.store.opened() as store:
             turns = store.turns(store.run(self.id).run)
-        return Records(RunTurn.of(turn, self.turn) for turn in turns)
+        return Records(self._stored(turn, partial(self._details, turn.turn)) for turn in turns)
 
     @property
     def exchanges(self) -> Records[RecordedExchange]:
@@ -109,19 +109,23 @@ class Run(DrivenRun, Questioned, Checking, Exported):
         return self._turn(turn, removal_factor)
 
     def _turn(self, number: int, removal_factor: float | None) -> StoredTurn:
-        number = whole_number("turn", number, "a turn is an integer")
-        with self._opened() as (store, run, start):
-            details = read_turn(store, run, start, number, removal_factor=removal_factor)
-        return StoredTurn(details, self._turn_document, check=partial(self._checked, number))
+        details = self._details(whole_number("turn", number, "a turn is an integer"), removal_factor=removal_factor)
+        return self._stored(details.record.turn, lambda: details)
 
     def _checked(
         self, number: int, reader: str | None, agent: str | None, calls: int, access: ModelAccess
     ) -> StoredTurn:
         """Return a turn whose line, or the thought of an agent, was checked, with that reader's measures."""
         self._check(number, reader, agent, calls, access)
+        details = self._details(number, reader=reader)
+        return self._stored(details.record.turn, lambda: details)
+
+    def _details(self, number: int, *, removal_factor: float | None = None, reader: str | None = None) -> LineDetails:
         with self._opened() as (store, run, start):
-            details = read_turn(store, run, start, number, reader=reader)
-        return StoredTurn(details, self._turn_document, check=partial(self._checked, number))
+            return read_turn(store, run, start, number, removal_factor=removal_factor, reader=reader)
+
+    def _stored(self, turn: Turn, read: Callable[[], LineDetails]) -> StoredTurn:
+        return StoredTurn(turn, read, self._turn_document, partial(self._checked, turn.turn))
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[SqlStore, RunRecord, Start]]:
@@ -129,7 +133,7 @@ class Run(DrivenRun, Questioned, Checking, Exported):
             run = store.run(self.id)
             yield store, run, store.start(run.run)
 
-    def _turn_document(self, details: TurnDetails) -> dict[str, Any]:
+    def _turn_document(self, details: LineDetails) -> dict[str, Any]:
         with self.store.opened() as store:
             return turn_document(store, details)
 
@@ -222,19 +226,15 @@ class Run(DrivenRun, Questioned, Checking, Exported):
             return compare(store, self.id, other.id)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the other is the same run of the same store."""
         return isinstance(other, Run) and (self.store, self.id) == (other.store, other.id)
 
     def __hash__(self) -> int:
-        """Return a hash that equal runs have in common."""
         return hash((self.store, self.id))
 
     def __repr__(self) -> str:
-        """Return the transcript, a line a turn."""
         return "\n".join(self._lines())
 
     def _repr_html_(self) -> str:
-        """Return the transcript as notebooks show it."""
         heading, *lines = self._lines()
         body = "".join(f"<div>{escape(line)}</div>" for line in lines)
         return f'<div style="font-family: monospace; white-space: pre-wrap"><b>{escape(heading)}</b>{body}</div>'

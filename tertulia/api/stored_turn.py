@@ -1,25 +1,24 @@
 """A stored turn in Python."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-
-from pydantic import PrivateAttr
 
 from tertulia.api.arguments import MODEL, check_argument, check_texts, path_of, whole_number
 from tertulia.api.tables import Records
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.state.errors import UsageError
 from tertulia.state.records import Candidate, Turn
+from tertulia.state.text import shortened
 from tertulia.views.reading.bids import BidReasons, bid_reasons
 from tertulia.views.reading.documents import unit_documents
 from tertulia.views.reading.exchanges import RecordedExchange
 from tertulia.views.reading.leaning import Reason, reasons
 from tertulia.views.reading.rounds import AgentRound
-from tertulia.views.reading.turns import TurnDetails
-from tertulia.views.reading.why import parameters_of, why_said, why_turn
+from tertulia.views.reading.turns import LineDetails, TurnDetails
+from tertulia.views.reading.why import parameters_of, why_turn
 from tertulia.views.wording.wrong_arguments import with_named_arguments
 
 #: Characters of an utterance that a turn's line shows.
@@ -68,55 +67,70 @@ class Moved:
 
 
 class StoredTurn:
-    """A turn and how it came about."""
+    """A turn of a stored run, or a part of one, and how it came about, which is read when it is asked for.
+
+    Turns are equal that say the same at the same place, wherever they are stored.
+    """
+
+    #: The fields of its record, as a data frame has them.
+    columns = tuple(Turn.model_fields)
 
     def __init__(
         self,
-        details: TurnDetails,
-        document: Callable[[TurnDetails], dict[str, Any]],
-        is_part: bool = False,
+        turn: Turn,
+        read: Callable[[], LineDetails],
+        document: Callable[[LineDetails], dict[str, Any]],
         check: "Callable[[str | None, str | None, int, ModelAccess], StoredTurn] | None" = None,
     ) -> None:
-        """Wrap the records of a turn, or of a part of it, how it is written as JSON, and how its line is checked."""
-        self.details = details
+        """Wrap the record of a turn, how its making is read and written as JSON, and how its line is checked."""
+        self._turn, self._read = turn, read
         self._document = document
-        self._is_part = is_part
         self._check = check
+
+    @cached_property
+    def details(self) -> LineDetails:
+        """The records of its making."""
+        return self._read()
+
+    @property
+    def _whole(self) -> TurnDetails | None:
+        """The records of a turn; `None` for a part of one."""
+        return self.details if isinstance(self.details, TurnDetails) else None
 
     @property
     def turn(self) -> int:
         """Its number, from 1."""
-        return self.details.record.turn.turn
+        return self._turn.turn
 
     @property
     def speaker(self) -> str | None:
         """The speaker; `None` in a silence."""
-        return self.details.record.turn.speaker
+        return self._turn.speaker
 
     @property
     def text(self) -> str:
         """The utterance; empty in a silence."""
-        return self.details.record.turn.text
+        return self._turn.text
 
     @property
     def round(self) -> int:
         """The round that it was said in, from 1."""
-        return self.details.record.turn.round
+        return self._turn.round
 
     @property
     def sim_time_s(self) -> float:
         """The simulated seconds from the start of the conversation to its first word."""
-        return self.details.record.turn.sim_time_s
+        return self._turn.sim_time_s
 
     @property
     def ended(self) -> bool:
         """Whether the conversation ended with it."""
-        return self.details.record.turn.ended
+        return self._turn.ended
 
     @property
     def why(self) -> str:
         """How it came about in one or two sentences: the reasons of the line, the units removed, the choice."""
-        return why_said(self.details) if self._is_part else why_turn(self.details)
+        return why_turn(self.details)
 
     @with_named_arguments
     def check(
@@ -172,8 +186,10 @@ class StoredTurn:
     @property
     def moved(self) -> dict[str, Moved]:
         """What moved each agent of the round to speak, or not to; empty in a dialogue of two."""
-        details, found = self.details, {}
-        for agent in details.round.agents if details.round else ():
+        details, found = self._whole, dict[str, Moved]()
+        if details is None or details.round is None:
+            return found
+        for agent in details.round.agents:
             thought = details.thoughts.get(agent.agent)
             leaned_on = None if thought is None else reasons(thought)
             parameters = parameters_of(details.run, agent.agent)
@@ -204,115 +220,35 @@ class StoredTurn:
     @property
     def exchange(self) -> RecordedExchange | None:
         """The exchange with its picture, plan and answer; `None` in other conversations than album chats."""
-        return self.details.exchange
+        return None if self._whole is None else self._whole.exchange
 
     @property
     def parts(self) -> "dict[str, StoredTurn]":
         """The further utterances of the turn: `plan` and `answer` of an exchange, none in other conversations."""
-        return {part: StoredTurn(details, self._document, True) for part, details in self.details.parts.items()}
+        parts = {} if self._whole is None else self._whole.parts
+        return {part: _part(details, self._document) for part, details in parts.items()}
 
     @property
     def agents(self) -> Records[AgentRound]:
         """The cognition of each agent in the turn's round; empty in a dialogue of two."""
-        return Records(self.details.round.agents if self.details.round else ())
+        round = None if self._whole is None else self._whole.round
+        return Records(round.agents if round is not None else ())
 
     def document(self) -> dict[str, Any]:
         """Return the document that `tertulia show RUN --turn N --json` prints."""
         return self._document(self.details)
 
     def __repr__(self) -> str:
-        """Return the turn as a line."""
         removed = sum(unit.removed for unit in self.units)
-        words = self.text if len(self.text) <= _SHOWN else f"{self.text[: _SHOWN - 1]}…"
+        words = shortened(self.text, _SHOWN)
         return f"<turn {self.turn}, {self.speaker or 'a silence'}: {words!r}, {removed} units removed>"
 
-
-class RunTurn(Turn):
-    """A turn of a stored run: the record, and how it came about, which is read from the store when it is asked for."""
-
-    _read: Callable[[int], StoredTurn] = PrivateAttr()
-
-    @classmethod
-    def of(cls, turn: Turn, read: Callable[[int], StoredTurn]) -> "RunTurn":
-        """Return a turn of a run; `read` returns how the turn of a number came about."""
-        whole = cls.model_construct(**turn.__dict__)
-        whole._read = read
-        return whole
-
-    @cached_property
-    def _stored(self) -> StoredTurn:
-        return self._read(self.turn)
-
-    @property
-    def why(self) -> str:
-        """How it came about in one or two sentences (see `StoredTurn`, as all that follows)."""
-        return self._stored.why
-
-    def check(self, **options: Any) -> StoredTurn:
-        """Measure the reasons of its line, and return how it came about with them."""
-        return self._stored.check(**options)
-
-    @property
-    def leaned_on(self) -> Records[Reason] | None:
-        """The units that the line leaned on, those that count most first."""
-        return self._stored.leaned_on
-
-    @property
-    def moved(self) -> dict[str, Moved]:
-        """What moved each agent of the round to speak, or not to; empty in a dialogue of two."""
-        return self._stored.moved
-
-    @property
-    def units(self) -> Records[TurnUnit]:
-        """The units of the full prompt, with the reasons of the line, scores and whether each was removed."""
-        return self._stored.units
-
-    @property
-    def candidates(self) -> Records[Candidate]:
-        """The candidates that were drawn, with the judge's figures."""
-        return self._stored.candidates
-
-    @property
-    def removed_share(self) -> float:
-        """The share in [0, 1] of the removable units' attention that the removed ones have."""
-        return self._stored.removed_share
-
-    @property
-    def rollbacks(self) -> int:
-        """The number of backups that were taken."""
-        return self._stored.rollbacks
-
-    @property
-    def exchange(self) -> RecordedExchange | None:
-        """The exchange; `None` in other conversations than album chats."""
-        return self._stored.exchange
-
-    @property
-    def parts(self) -> dict[str, StoredTurn]:
-        """The further utterances of the turn: `plan` and `answer` of an exchange."""
-        return self._stored.parts
-
-    @property
-    def agents(self) -> Records[AgentRound]:
-        """The cognition of each agent in the turn's round; empty in a dialogue of two."""
-        return self._stored.agents
-
-    def document(self) -> dict[str, Any]:
-        """Return the document that `tertulia show RUN --turn N --json` prints."""
-        return self._stored.document()
-
     def __eq__(self, other: object) -> bool:
-        """Return whether the other says the same at the same place, wherever it is stored."""
-        return isinstance(other, Turn) and self.model_dump() == other.model_dump()
+        return self._turn == (other._turn if isinstance(other, StoredTurn) else other)
 
     def __hash__(self) -> int:
-        """Return a hash that equal turns have in common."""
-        return hash(tuple(self.model_dump().values()))
+        return hash(self._turn)
 
-    def __repr_name__(self) -> str:
-        """Return the name of the record."""
-        return Turn.__name__
 
-    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
-        """Yield the fields of the record."""
-        yield from self.model_dump().items()
+def _part(details: LineDetails, document: Callable[[LineDetails], dict[str, Any]]) -> StoredTurn:
+    return StoredTurn(details.record.turn, lambda: details, document)

@@ -104,17 +104,14 @@ class Store(StoreHandle):
         self.is_closed = True
 
     def __enter__(self) -> Self:
-        """Return the store."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close it."""
         self.close()
 
     def __repr__(self) -> str:
-        """Return its path, with how many runs it has."""
         return f"<store {self.path}{' (closed)' if self.is_closed else f', {len(self.runs())} runs'}>"
 
 
@@ -131,7 +128,6 @@ class StoredRuns(tuple[Run, ...]):
         return runs
 
     def __getnewargs__(self) -> tuple[StoreHandle, tuple[RunRecord, ...]]:
-        """Return the arguments of `__new__`, to copy and to pickle."""
         return self.store, self.records
 
     def frame(self) -> "DataFrame":
@@ -149,11 +145,9 @@ class StoredRuns(tuple[Run, ...]):
         )
 
     def __repr__(self) -> str:
-        """Return a line per run."""
         return "\n".join(self._lines()) or "no runs"
 
     def _repr_html_(self) -> str:
-        """Return the runs as notebooks show them."""
         return f'<pre style="line-height: 1.3">{escape(repr(self))}</pre>'
 
     def _lines(self) -> Iterator[str]:

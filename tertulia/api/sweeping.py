@@ -12,7 +12,6 @@ from typing import Any, TypeGuard
 from tertulia.api.arguments import (
     MODEL,
     SEED,
-    additions_of,
     check_argument,
     check_texts,
     limits_of,
@@ -37,8 +36,8 @@ from tertulia.runs.access.named_files import remember_files
 from tertulia.runs.driving.events import Emit, Noted
 from tertulia.runs.driving.limits import Limits
 from tertulia.runs.driving.session import events_of
-from tertulia.runs.planning.additions import Additions
-from tertulia.runs.planning.starting import DEFAULT_MODEL
+from tertulia.runs.planning.additions import Additions, additions_of
+from tertulia.runs.planning.request import DEFAULT_MODEL
 from tertulia.state.budget import Budget
 from tertulia.state.errors import SettingError, StoppedError
 from tertulia.state.parameters import ALIASES

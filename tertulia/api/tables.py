@@ -25,7 +25,6 @@ class Records(tuple[Item, ...]):
     @overload
     def __getitem__(self, index: slice) -> "Records[Item]": ...
     def __getitem__(self, index: SupportsIndex | slice) -> "Item | Records[Item]":
-        """Return a record, or those of a range."""
         return Records(super().__getitem__(index)) if isinstance(index, slice) else super().__getitem__(index)
 
     def frame(self) -> "DataFrame":
@@ -43,7 +42,6 @@ class Records(tuple[Item, ...]):
         return pandas.json_normalize([as_row(record) for record in self])
 
     def _repr_html_(self) -> str:
-        """Return the records as a table, as notebooks show them."""
         rows = [as_row(record) for record in self]
         names = list(dict.fromkeys(name for row in rows for name in row))
         return Shown(names, [[row.get(name) for name in names] for row in rows]).html()

@@ -10,12 +10,22 @@ import typer
 
 from tertulia.cli.environment import model_access, print_note, store_path
 from tertulia.cli.opening import loading_for_good
+from tertulia.cli.option_groups import DriveOptions
 from tertulia.cli.terminal.output import data, plain, print_json, progress
 from tertulia.cli.terminal.seat import Seat
 from tertulia.cli.terminal.status_line import StatusLine, status_line
 from tertulia.cli.views.live import print_heading, print_round_thoughts, print_turn_of
 from tertulia.runs.access.engines import ModelAccess
-from tertulia.runs.driving.events import STEP_PHRASES, Event, Noted, RunEnded, RunStarted, StepStarted, TurnFinished
+from tertulia.runs.driving.events import (
+    STEP_PHRASES,
+    Event,
+    Noted,
+    RunEnded,
+    RunStarted,
+    SimulationEnded,
+    StepStarted,
+    TurnFinished,
+)
 from tertulia.state.errors import LeftError, StoppedError
 from tertulia.state.records import Turn
 from tertulia.state.seat import Answer, Invitation
@@ -42,22 +52,17 @@ def drive_shown(
     store: SqlStore,
     models: Sequence[str],
     opened: Callable[[ModelAccess], "Context"],
-    as_json: bool,
-    thoughts: bool,
-    with_code: Sequence[str] | None = None,
+    driving: DriveOptions,
+    limits: "Limits",
     in_page: bool = False,
-    limits: "Limits | None" = None,
 ) -> None:
     """Open the models of a run and drive it to its end; print each turn as it comes.
 
     Args:
         models: The names of all its models.
         opened: Opens the models and returns the run's context.
-        as_json: Whether only the ending is printed, as JSON.
-        thoughts: Whether thoughts and the race are printed under each turn.
-        with_code: Models whose own Python code may run.
+        limits: The budget of the run.
         in_page: Whether people with a seat are asked in the page, not here.
-        limits: The budget of the run; `None`: no limit.
 
     Raises:
         StorageError: Another process drives the run; nothing of it is touched.
@@ -68,14 +73,13 @@ def drive_shown(
     from tertulia.runs.driving.driver import drive_run
     from tertulia.runs.driving.page_seat import asking_in_page
 
-    if limits is not None:
-        limits.budget.check_prices(models)
+    limits.budget.check_prices(models)
     with exit_when_interrupted(), status_line(f"loading {models[0]}") as line:
         with loading_for_good():
-            context = opened(model_access(line, with_code=with_code))
+            context = opened(model_access(line, with_code=driving.trust_remote_code))
         with line.pause():
             progress().print(f"run {context.run}")
-        show = LiveRun(store, context, line, as_json, thoughts)
+        show = LiveRun(store, context, line, driving.as_json, driving.thoughts)
         drive_run(store, context, show.event, asking_in_page(context) if in_page else show.ask, limits)
 
 
@@ -108,7 +112,7 @@ class LiveRun:
             case Noted():
                 self._line.write(lambda: print_note(event.text))
             case RunEnded():
-                self._line.write(lambda: _print_end(self._store, event, self._as_json))
+                self._line.write(lambda: print_end(self._store, event, self._as_json))
 
     def _print_start(self, started: RunStarted) -> None:
         print_heading(self._start, started.run)
@@ -123,14 +127,14 @@ class LiveRun:
             print_round_thoughts(self._store, self._store.run(run), turn.round)
 
 
-def _print_end(store: SqlStore, end: RunEnded, as_json: bool) -> None:
-    """Print the command that goes on if a run did not finish, and its ending if JSON is asked for."""
+def print_end(store: SqlStore, end: RunEnded | SimulationEnded, as_json: bool) -> None:
+    """Print the command that goes on if it did not finish, and its ending if JSON is asked for."""
     if isinstance(end.error, StoppedError):
         progress().print(plain(str(end.error)))
     if end.status != "finished":
         progress().print(plain(f"to go on: tertulia {end.way_on}{store_hint(store)}"))
     if as_json:
-        print_json({"run": end.run, "status": end.status, "turns": end.turns})
+        print_json({name: value for name, value in vars(end).items() if name != "error"})
 
 
 def store_hint(store: SqlStore) -> str:

@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from tertulia.cli.terminal.commands import Group, ParsingError, add_module, with_options
-from tertulia.cli.terminal.completion import command_to_complete
 from tertulia.cli.terminal.remedies import explained
 from tertulia.state.errors import NotFoundError, ScenarioError, TertuliaError, UsageError
 from tertulia.state.text import clean
@@ -92,7 +91,7 @@ def main() -> None:
     try:
         if sum(argument == "--store" or argument.startswith("--store=") for argument in arguments) > 1:
             raise UsageError("--store is given twice; a command works on one store")
-        code = build_app(command_to_complete() or arguments[0])(arguments, prog_name="tertulia", standalone_mode=False)
+        code = build_app(arguments[0])(arguments, prog_name="tertulia", standalone_mode=False)
     except ParsingError as error:
         code = _print_error(explained(error, arguments), 2)
     except TertuliaError as error:

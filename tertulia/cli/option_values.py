@@ -1,14 +1,11 @@
-"""Read the values of options: `--set KEY=VALUE`, a seed, a model, the changes of a fork."""
+"""Read the values of options: `--set KEY=VALUE`, a seed, a model."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tertulia.runs.access.model_names import REHEARSAL
-from tertulia.runs.planning.starting import DEFAULT_MODEL
+from tertulia.runs.planning.request import DEFAULT_MODEL
 from tertulia.state.errors import SettingError, UsageError
-
-if TYPE_CHECKING:
-    from tertulia.runs.planning.forking import StartChanges
 
 
 def read_settings(settings: Iterable[str] | None, **options: Any) -> dict[str, Any]:
@@ -25,11 +22,11 @@ def read_pair(option: str, given: str, example: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def read_seed(settings: dict[str, Any], otherwise: int) -> int:
-    """Remove `seed` from the settings and return it, or `otherwise`; `SettingError` if it is not an integer."""
-    value = settings.pop("seed", otherwise)
+def read_seed(settings: dict[str, Any]) -> int | None:
+    """Remove `seed` from the settings and return it, if it is there; `SettingError` if it is not an integer."""
+    value = settings.pop("seed", None)
     try:
-        return int(value)
+        return None if value is None else int(value)
     except ValueError:
         raise SettingError("seed", value, ": a seed is an integer") from None
 
@@ -37,17 +34,3 @@ def read_seed(settings: dict[str, Any], otherwise: int) -> int:
 def read_model(model: str | None, rehearse: bool) -> str:
     """Return the name of the model that `--model` and `--rehearse` ask for."""
     return REHEARSAL if rehearse else model or DEFAULT_MODEL
-
-
-def read_changes(
-    person: Iterable[str] | None, remember: Iterable[str] | None, forget: Iterable[str] | None, mechanisms: str | None
-) -> "StartChanges":
-    """Return the changes of a fork to its parent's start; `UsageError` if one is not `NAME=VALUE`."""
-    from tertulia.runs.planning.forking import StartChanges
-
-    return StartChanges(
-        person=tuple(read_pair("--person", given, "'NAME.emotion=annoyed'") for given in person or ()),
-        remember=tuple(read_pair("--remember", given, "'NAME=The key is under the mat.'") for given in remember or ()),
-        forget=tuple(read_pair("--forget", given, "NAME=memory_3") for given in forget or ()),
-        mechanisms=None if mechanisms is None else [name.strip() for name in mechanisms.split(",") if name.strip()],
-    )

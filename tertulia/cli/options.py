@@ -4,8 +4,7 @@ from typing import Annotated
 
 import typer
 
-from tertulia.cli.terminal.completion import complete_run, complete_setting
-from tertulia.runs.planning.starting import DEFAULT_MODEL, DEFAULT_SEED
+from tertulia.runs.planning.request import DEFAULT_MODEL, DEFAULT_SEED
 from tertulia.state.parameters import ALBUM_CHAT, GROUP_CHAT, Parameters
 from tertulia.storage.addresses import DEFAULT_STORE
 
@@ -64,10 +63,7 @@ RehearseOption = Annotated[
 SettingsOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Set any parameter (`tertulia settings` lists them); may be repeated.",
-        autocompletion=complete_setting,
+        "--set", metavar="KEY=VALUE", help="Set any parameter (`tertulia settings` lists them); may be repeated."
     ),
 ]
 ExtensionOption = Annotated[
@@ -109,11 +105,9 @@ PriceOption = Annotated[
     ),
 ]
 LabelOption = Annotated[str | None, typer.Option("--label", metavar="TEXT", help="What you call the run in `runs`.")]
-RunArgument = Annotated[
-    str, typer.Argument(metavar="RUN", help="The id of a run, or @last.", autocompletion=complete_run)
-]
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="The id of a run, or @last.")]
 RunsArgument = Annotated[
     list[str],
-    typer.Argument(metavar="RUN", help="Ids of runs, or @last; several are pooled.", autocompletion=complete_run),
+    typer.Argument(metavar="RUN", help="Ids of runs, or @last; several are pooled."),
 ]
 PaperOption = Annotated[bool, typer.Option("--paper", help="With the figures that ChatAgents published.")]

@@ -1,7 +1,8 @@
 """`--diversity`: calibrate λ for a level of diversity, before a conversation is steered to it."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -12,7 +13,7 @@ from tertulia.cli.terminal.output import plain, progress
 from tertulia.cli.terminal.status_line import StatusLine, status_line
 from tertulia.runs.access.named_files import files_named, folder_of_store, require_files
 from tertulia.runs.driving.events import Event, RunEnded, TurnFinished
-from tertulia.runs.planning.additions import Additions
+from tertulia.runs.planning.request import DEFAULT_MODEL, RunRequest
 from tertulia.state.errors import SettingError, StoppedError, UsageError
 from tertulia.state.records import RunRecord
 from tertulia.state.setpoint import DiversityMetric, Setpoint
@@ -49,26 +50,29 @@ def read_metric(name: str) -> DiversityMetric:
     raise SettingError("diversity_metric", name, f": it is one of {', '.join(_METRICS)}")
 
 
-class WantedDiversity(NamedTuple):
-    """The level that is asked for, its metric, the pilot's conversations at each λ, their limits, any `--lambda`."""
+@dataclass(frozen=True)
+class SteeringOptions:
+    """The level of diversity that is asked for, its metric, and the pilot's conversations at each λ."""
 
-    asked: str
-    metric: str
-    trials: int
-    limits: "Limits"
-    removal_factor: float | None
+    diversity: DiversityOption = None
+    diversity_metric: MetricOption = "dist3"
+    pilot: PilotOption = 4
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether a level is asked for."""
+        return self.diversity is not None
 
 
 def steered_fork(
     store: SqlStore,
     parent: RunRecord,
-    chosen: Mapping[str, Any],
-    wanted: WantedDiversity,
-    model: str | None,
-    additions: Additions,
+    request: RunRequest,
+    steering: SteeringOptions,
+    limits: "Limits",
     with_code: Sequence[str] | None,
-) -> dict[str, Any]:
-    """Return the settings of a fork that is steered to a level (see `steered`).
+) -> RunRequest:
+    """Return the request of a fork that is steered to a level (see `steered`).
 
     A parent that is steered by this metric has a calibration; else its scenario is calibrated.
 
@@ -77,22 +81,23 @@ def steered_fork(
     """
     from tertulia.lab.experiments.setpoint import pilot_settings, setpoint_of
 
-    name = model or parent.model
-    known = setpoint_of(parent, read_metric(wanted.metric), name)
-    settings = pilot_settings(parent, chosen)
+    model = request.model or parent.model
+    known = setpoint_of(parent, read_metric(steering.diversity_metric), model)
     if known is None:
         named_by = f"run {parent.run} of {store.path}"
-        require_files(files_named([parent.scenario], {}), named_by, folder_of_store(store.path), additions.trust)
-    return steered(store, parent.scenario, settings, wanted, name, additions, with_code, known)
+        files = files_named([parent.scenario], {})
+        require_files(files, named_by, folder_of_store(store.path), request.additions.trust)
+    piloted = replace(request, settings=pilot_settings(parent, request.settings), model=model)
+    found = steered(store, parent.scenario, piloted, steering, limits, with_code, known)
+    return replace(request, settings={**request.settings, **found})
 
 
 def steered(
     store: SqlStore,
     scenario: str,
-    chosen: Mapping[str, Any],
-    wanted: WantedDiversity,
-    model: str,
-    additions: Additions,
+    request: RunRequest,
+    steering: SteeringOptions,
+    limits: "Limits",
     with_code: Sequence[str] | None = None,
     setpoint: Setpoint | None = None,
 ) -> dict[str, Any]:
@@ -113,10 +118,11 @@ def steered(
         steering_settings,
     )
 
-    if wanted.removal_factor is not None or {"removal_factor", "lambda"} & chosen.keys():
+    if request.removal_factor is not None or {"removal_factor", "lambda"} & request.settings.keys():
         raise UsageError("--diversity chooses λ, and --lambda sets it; leave one of the two out")
-    level = read_asked(wanted.asked)
-    task = CalibrationTask(scenario, chosen, model, read_metric(wanted.metric), Pilot(wanted.trials), additions)
+    level, model = read_asked(steering.diversity or ""), request.model or DEFAULT_MODEL
+    metric, added = read_metric(steering.diversity_metric), request.additions
+    task = CalibrationTask(scenario, request.settings, model, metric, Pilot(steering.pilot), added)
     if setpoint is None and (setpoint := known_calibration(store, task)) is None:
         plan = task.plan()
         pilot = task.fitted_pilot(plan)
@@ -127,7 +133,7 @@ def steered(
         with exit_when_interrupted(), status_line("calibrating λ") as line:
             shown = PilotProgress(line, pilot.utterances)
             access = model_access(line, [model], with_code)
-            executor = InProcessExecutor(store, access, additions, wanted.limits)
+            executor = InProcessExecutor(store, access, added, limits)
             try:
                 setpoint = calibrate(store, task, executor, shown.event, embed)
             except StoppedError as error:

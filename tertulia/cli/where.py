@@ -51,29 +51,19 @@ ScorersOption = Annotated[
 
 
 @dataclass(frozen=True)
-class Where:
-    """The place in which trials run.
+class WhereOptions:
+    """The place in which trials run."""
 
-    Attributes:
-        on: `local`, `ray`, or `ray:ADDRESS`.
-        workers: The most workers; `None`: as suits.
-        shards: The folder or the address for shards; `None`: the folder beside the store.
-        scorers: The number of Ray actors that hold the surrogate for each worker; `None`: the worker does.
-        limits: The budget of all trials together; `None`: as much as they need.
-    """
+    on: OnOption = "local"
+    workers: WorkersOption = None
+    shards: ShardsOption = None
+    scorers: ScorersOption = None
 
-    on: str = "local"
-    workers: int | None = None
-    shards: str | None = None
-    scorers: int | None = None
-    limits: "Limits | None" = None
-
-    def executor(self, store: SqlStore, access: "ModelAccess", additions: "Additions") -> "Executor":
+    def executor(
+        self, store: SqlStore, access: "ModelAccess", additions: "Additions", limits: "Limits | None" = None
+    ) -> "Executor":
         """Return the executor of trials; `UsageError` for an unknown place, or one without actors for the surrogate."""
         from tertulia.lab.executors.choosing import executor_of
 
         access = replace(access, scorers=self.scorers or 0)
-        return executor_of(self.on, store, access, additions, self.workers, self.shards, self.limits)
-
-
-HERE = Where()
+        return executor_of(self.on, store, access, additions, self.workers, self.shards, limits)

@@ -16,7 +16,7 @@
 run synchronously and asynchronously, with their parent's checkpointer or with `checkpointer`.
 """
 
-from tertulia.langgraph.errors import ParentStateError, PeopleError, UntestedVersionWarning
+from tertulia.langgraph.errors import ParentStateError, PeopleError
 from tertulia.langgraph.exchanging import exchange
 from tertulia.langgraph.saving import checkpointer
 from tertulia.langgraph.speaking import utterance
@@ -44,7 +44,6 @@ __all__ = [
     "ScoredUnit",
     "SpeakInput",
     "SpeakOutput",
-    "UntestedVersionWarning",
     "Utterance",
     "checkpointer",
     "exchange",

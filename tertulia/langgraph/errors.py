@@ -1,4 +1,4 @@
-"""Errors and warnings of the graphs within a user's own graph."""
+"""Errors of the graphs within a user's own graph."""
 
 from tertulia.state.errors import UsageError
 
@@ -9,7 +9,3 @@ class ParentStateError(UsageError):
 
 class PeopleError(UsageError):
     """The people can't be used: one has no name, two have the same, or a field of one is not acceptable."""
-
-
-class UntestedVersionWarning(UserWarning):
-    """LangGraph has another version than those that were tested; everything may work, or not."""

@@ -1,7 +1,7 @@
 """The exchange of an album chat as a subgraph of one's own: one shows a picture and asks, another answers."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
@@ -21,19 +21,16 @@ from tertulia.langgraph.states import (
     Utterance,
 )
 from tertulia.langgraph.steps import HostedSteps, as_runnable, in_words
-from tertulia.langgraph.versions import warn_if_untested
 from tertulia.nodes.album.belongings import belongings_at
 from tertulia.nodes.album.exchange import hand_over, meet, remember_exchange
 from tertulia.nodes.album.find_picture import find_picture
 from tertulia.nodes.album.record_round import recorded_exchange
 from tertulia.nodes.conversation.turns import speaking_time_s
+from tertulia.runs.planning.additions import Additions
 from tertulia.state.album import Exchange
 from tertulia.state.errors import nearest_hint
 from tertulia.storage.addresses import DEFAULT_STORE
 from tertulia.views.wording.wrong_arguments import with_named_arguments
-
-if TYPE_CHECKING:
-    from tertulia.nodes.machinery.node import Node
 
 State = Mapping[str, Any]
 
@@ -47,7 +44,7 @@ def exchange(
     seed: int = DEFAULT_SEED,
     place: str | None = None,
     settings: Mapping[str, Any] | None = None,
-    nodes: "Mapping[str, Node | str] | None" = None,
+    additions: Additions | None = None,
     store: str = str(DEFAULT_STORE),
     api_keys: Mapping[str, str] | None = None,
     cache: str | None = None,
@@ -77,10 +74,9 @@ def exchange(
         PeopleError: There are fewer than two, one has no album, or one can't be used.
         SettingError: A parameter is unknown, or has a value that it can't have.
     """
-    warn_if_untested()
     known = read_people(people)
     population_of(known, None)
-    host = host_of(model, removal_factor, seed, settings, nodes, store, api_keys, cache)
+    host = host_of(model, removal_factor, seed, settings, additions, store, api_keys, cache)
     exchanging, steps = _Exchanging(host, known, place), HostedSteps(host)
     utterance = _utterance(host, steps)
     graph = StateGraph(HostedExchangeState, input_schema=ExchangeInput, output_schema=ExchangeOutput)

@@ -3,19 +3,16 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tertulia.langgraph.host import Host
-from tertulia.runs.planning.additions import Additions
-from tertulia.runs.planning.starting import DEFAULT_MODEL as DEFAULT_MODEL
-from tertulia.runs.planning.starting import DEFAULT_SEED as DEFAULT_SEED
+from tertulia.runs.planning.additions import Additions, additions_of
+from tertulia.runs.planning.request import DEFAULT_MODEL as DEFAULT_MODEL
+from tertulia.runs.planning.request import DEFAULT_SEED as DEFAULT_SEED
 from tertulia.state.errors import SettingError
 from tertulia.state.parameters import Parameters
 from tertulia.storage.addresses import store_address
 from tertulia.storage.sqlite.opening import MEMORY
-
-if TYPE_CHECKING:
-    from tertulia.nodes.machinery.node import Node
 
 
 def host_of(
@@ -23,7 +20,7 @@ def host_of(
     removal_factor: float | None,
     seed: int,
     settings: Mapping[str, Any] | None,
-    nodes: "Mapping[str, Node | str] | None",
+    additions: Additions | None,
     store: str,
     api_keys: Mapping[str, str] | None,
     cache: str | None,
@@ -33,12 +30,12 @@ def host_of(
     Raises:
         SettingError: A parameter is unknown, or has a value that it can't have.
     """
-    additions = Additions(nodes=nodes or {})
-    given = {**(settings or {}), **additions.settings}
+    added = additions_of(additions)
+    given = {**(settings or {}), **added.settings}
     Parameters().with_settings(given, removal_factor=removal_factor)
     address = store if store == MEMORY else store_address(store)
     where = os.path.abspath(address) if isinstance(address, Path) else store  # the current folder may change
-    return Host(model, given, removal_factor, seed, where, additions, dict(api_keys or {}), cache)
+    return Host(model, given, removal_factor, seed, where, added, dict(api_keys or {}), cache)
 
 
 def rounds_of(rounds: Any) -> int:

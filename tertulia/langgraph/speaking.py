@@ -1,7 +1,7 @@
 """The utterance graph as a subgraph of one's own: one person says one line."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
@@ -16,15 +16,12 @@ from tertulia.langgraph.settings import DEFAULT_MODEL, DEFAULT_SEED, host_of
 from tertulia.langgraph.states import SpeakInput, SpeakOutput, SpeakState
 from tertulia.langgraph.steps import HostedSteps, as_runnable, recorded_utterance, review_step
 from tertulia.langgraph.thinking import first_mind, prepare_all, think_together
-from tertulia.langgraph.versions import warn_if_untested
+from tertulia.runs.planning.additions import Additions
 from tertulia.state.context import RecordedTurn
 from tertulia.state.errors import nearest_hint
 from tertulia.state.meeting import Meeting
 from tertulia.storage.addresses import DEFAULT_STORE
 from tertulia.views.wording.wrong_arguments import with_named_arguments
-
-if TYPE_CHECKING:
-    from tertulia.nodes.machinery.node import Node
 
 State = Mapping[str, Any]
 
@@ -39,7 +36,7 @@ def utterance(
     place: str | None = None,
     review: bool = False,
     settings: Mapping[str, Any] | None = None,
-    nodes: "Mapping[str, Node | str] | None" = None,
+    additions: Additions | None = None,
     store: str = str(DEFAULT_STORE),
     api_keys: Mapping[str, str] | None = None,
     cache: str | None = None,
@@ -70,7 +67,7 @@ def utterance(
         review: Whether the graph is interrupted with the utterance before it counts; `Command(resume=True)`
             accepts it, and a text is said instead. The parent needs a checkpointer.
         settings: Any other parameters, by name (`tertulia settings` lists them).
-        nodes: By place, a node of your own or the name of a shipped one.
+        additions: Nodes, mechanisms and extensions of your own (`tertulia.Additions`).
         store: The file in which the conversation is recorded as a run; `:memory:` for the life of the process.
         api_keys: Keys of remote models, by variable: `{"OPENAI_API_KEY": …}`.
         cache: The folder of converted models.
@@ -81,10 +78,9 @@ def utterance(
         PeopleError: A person has no name, two have the same, or a field of one is not acceptable.
         SettingError: A parameter is unknown, or has a value that it can't have.
     """
-    warn_if_untested()
     known = read_people(people)
     check_people(known)
-    host = host_of(model, removal_factor, seed, settings, nodes, store, api_keys, cache)
+    host = host_of(model, removal_factor, seed, settings, additions, store, api_keys, cache)
     speaking = _Speaking(host, known, place)
     steps = HostedSteps(host)
     graph = StateGraph(SpeakState, input_schema=SpeakInput, output_schema=SpeakOutput)

@@ -12,7 +12,7 @@ from tertulia.langgraph.room import room
 from tertulia.langgraph.states import ScoredUnit, Utterance
 from tertulia.nodes.conversation.turns import spoken_turn
 from tertulia.nodes.machinery.node import NodeFunction
-from tertulia.nodes.utterance.generate import candidate_at
+from tertulia.nodes.utterance.candidates import candidate_at
 from tertulia.state.context import Context
 from tertulia.state.errors import UsageError
 from tertulia.state.records import Candidate, Reply, TurnRecord

@@ -1,7 +1,7 @@
 """The group-chat graph as a subgraph of one's own: some rounds of a meeting, in which people decide on the speaker."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from langchain_core.runnables import Runnable
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -17,16 +17,13 @@ from tertulia.langgraph.settings import DEFAULT_MODEL, DEFAULT_SEED, host_of, ro
 from tertulia.langgraph.states import GroupChatInput, GroupChatOutput, GroupChatState
 from tertulia.langgraph.steps import HostedSteps, as_runnable, in_words, review_step, runtime_of
 from tertulia.langgraph.thinking import first_mind, prepare_all, think_together
-from tertulia.langgraph.versions import warn_if_untested
 from tertulia.nodes.meeting.rounds import open_round, record_silence, record_speech
+from tertulia.runs.planning.additions import Additions
 from tertulia.state.graph_state import first_state
 from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Order
 from tertulia.storage.addresses import DEFAULT_STORE
 from tertulia.views.wording.wrong_arguments import with_named_arguments
-
-if TYPE_CHECKING:
-    from tertulia.nodes.machinery.node import Node
 
 State = Mapping[str, Any]
 
@@ -43,7 +40,7 @@ def group_chat(
     place: str | None = None,
     review: bool = False,
     settings: Mapping[str, Any] | None = None,
-    nodes: "Mapping[str, Node | str] | None" = None,
+    additions: Additions | None = None,
     store: str = str(DEFAULT_STORE),
     api_keys: Mapping[str, str] | None = None,
     cache: str | None = None,
@@ -75,11 +72,10 @@ def group_chat(
         PeopleError: There are fewer than two, or one can't be used.
         SettingError: A parameter is unknown, or has a value that it can't have.
     """
-    warn_if_untested()
     known = read_people(people)
     check_people(known)
     start_of(known, (), None, is_meeting=True)
-    host = host_of(model, removal_factor, seed, {**(settings or {}), "order": order}, nodes, store, api_keys, cache)
+    host = host_of(model, removal_factor, seed, {**(settings or {}), "order": order}, additions, store, api_keys, cache)
     return _built(host, _Talking(host, known, place, rounds_of(rounds)), order, review).compile(
         checkpointer=checkpointer,
         interrupt_before=list(interrupt_before),

@@ -15,7 +15,7 @@ from typing import IO, Any
 from tertulia.state.errors import UsageError
 from tertulia.storage.addresses import StoreAddress, argument_for
 from tertulia.storage.store import SqlStore
-from tertulia.viewer.documents.actions import fork_words, resume_words, seats_words
+from tertulia.viewer.documents.actions import fork_arguments, resume_arguments, seats_arguments
 from tertulia.viewer.documents.seat import seats_page
 from tertulia.viewer.fork_changes import check_fork, read_changes, texts_of
 from tertulia.viewer.store_reader import StoreReader
@@ -90,9 +90,9 @@ class Starter:
             ):
                 words = _checked_fork(store, run, at, settings, more.get("changes", {}))
             case {"action": "sit", "run": str(run), "at": int(at), "agents": list(agents), **more} if not more:
-                words = seats_words(store, run, at, agents)
+                words = seats_arguments(store, run, at, agents)
             case {"action": "resume", "run": str(run), **more} if not more:
-                words = resume_words(store.run(run).run)
+                words = resume_arguments(store.run(run).run)
             case _:
                 raise UsageError("a command is a fork (run, at, settings) or goes on with a run")
         return [*words, "--in-page", "--store", argument_for(self._store)]
@@ -104,7 +104,7 @@ class Starter:
 
     def go_on(self, run: str) -> Command:
         """Go on with a run; `UsageError` if too many go on already."""
-        return self.start([*resume_words(run), "--in-page", "--store", argument_for(self._store)])
+        return self.start([*resume_arguments(run), "--in-page", "--store", argument_for(self._store)])
 
     async def go_on_if_left(self, reader: StoreReader, run: str) -> None:
         """Go on with a run without a driver, as its process was killed or has waited too long.
@@ -144,7 +144,7 @@ class Starter:
                 command.process.send_signal(signal.SIGINT)
         for command in running:
             run = command.document()["run"]
-            words = ["tertulia", *resume_words(run), "--store", str(self._store)] if run else []
+            words = ["tertulia", *resume_arguments(run), "--store", str(self._store)] if run else []
             way = f"; to go on: {shlex.join(words)}" if words else ""
             print(f"interrupted: tertulia {shlex.join(command.words[:2])}{way}", file=sys.stderr)
 
@@ -152,6 +152,6 @@ class Starter:
 def _checked_fork(store: SqlStore, run: str, at: int, given: Mapping[str, Any], changed: object) -> list[str]:
     """Return the arguments of a fork that can be made, as far as that is known before a model is opened."""
     parent, settings, changes = store.run(run), texts_of(given), read_changes(changed)
-    words = fork_words(parent.run, at, settings, changes)
+    words = fork_arguments(parent.run, at, settings, changes)
     check_fork(store, parent, at, settings, changes)
     return words

@@ -204,4 +204,5 @@ def test_agents_of_a_fork_may_switch_on_a_new_mechanism_and_one_listed_twice_is_
     run = tt.run("team_building", rounds=1, rehearse=True)
     fork = run.fork(at=1, additions=tt.Additions(mechanisms=[open_question, open_question]))
     assert any("open_question" in agent.need.mechanisms for agent in fork.turn(1).agents if agent.need)
-    assert [extension.source for extension in fork.record.extensions] == ["tertulia.rules.address", "python:open_question"]
+    noted = [extension.source for extension in fork.record.extensions]
+    assert noted == ["tertulia.rules.address", "python:open_question"]

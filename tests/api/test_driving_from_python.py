@@ -16,6 +16,7 @@ from tertulia.models.rehearsal import RehearsalModel
 from tertulia.runs.driving import interrupting
 from tertulia.runs.driving.events import Event, RunEnded
 from tertulia.runs.driving.session import events_of
+from tertulia.runs.planning.request import RunRequest
 from tertulia.state.records import TurnRecord
 from tertulia.storage.store import SqlStore
 
@@ -34,7 +35,7 @@ def _opening() -> Any:
     from tertulia.runs.access.engines import ModelAccess
     from tertulia.runs.planning.starting import begin, plan_run
 
-    plan = plan_run("tidewell", {"removal_factor": 0.5}, model="rehearsal")
+    plan = plan_run("tidewell", RunRequest({"removal_factor": 0.5}, model="rehearsal"))
     return lambda store: begin(store, plan, ModelAccess())
 
 

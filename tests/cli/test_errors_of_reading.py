@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 from support.commands import Cli
 from support.stored import a_case, a_run, write_turns
-from typer import Context
 
 from tertulia.cli.terminal.commands import as_typed, with_options
-from tertulia.cli.terminal.completion import command_to_complete, complete_run, complete_scenario, complete_setting
 from tertulia.cli.terminal.remedies import example_of
 from tertulia.state.errors import SettingError
 from tertulia.storage.store import SqlStore
@@ -99,97 +97,6 @@ def test_a_closed_pipe_ends_a_command_quietly(run: str, tmp_path: Path, command:
     )
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-# --- completion -----------------------------------------------------------------------------------------------------
-
-
-class Typed(Context):
-    """What was typed before the word that is completed."""
-
-    def __init__(self, **params: object) -> None:
-        self.params = dict(params)
-
-
-def test_runs_are_completed_from_the_store(run: str) -> None:
-    assert complete_run(Typed(), "") == [("@last", "the newest run"), ("k3f9", "cafe, finished")]
-    assert ("k3f9", "cafe, finished") in complete_run(Typed(store=Path("tertulia.db")), "k3")
-    assert complete_run(Typed(), "zz") == []
-
-
-@pytest.mark.parametrize("content", [None, b"", b"no database at all"])
-def test_where_there_is_no_store_nothing_is_completed(cli: Cli, content: bytes | None) -> None:
-    if content is not None:
-        Path("tertulia.db").write_bytes(content)
-    assert complete_run(Typed(), "k") == []
-    assert Path("tertulia.db").exists() == (content is not None)
-
-
-def test_scenarios_and_settings_are_completed(cli: Cli) -> None:
-    Path("tea.yaml").touch()
-    assert complete_scenario("t") == [("tidewell", "a town"), ("team_building", "a meeting"), ("tea.yaml", "a file")]
-    assert [name for name, _ in complete_setting("lamb")] == ["lambda="]
-    assert {"temperature=", "seed="} <= {name for name, _ in complete_setting("")}
-
-
-@pytest.mark.parametrize(
-    ("typed", "command"),
-    [("", None), ("tertulia ", None), ("tertulia ru", None), ("tertulia show ", "show"), ("tertulia show k", "show")],
-)
-@pytest.mark.parametrize("variable", ["COMP_WORDS", "_TYPER_COMPLETE_ARGS"])
-def test_only_the_command_that_is_completed_is_needed(
-    monkeypatch: pytest.MonkeyPatch, variable: str, typed: str, command: str | None
-) -> None:
-    monkeypatch.setenv(variable, typed)
-    assert command_to_complete() == command
-
-
-@pytest.mark.parametrize(
-    ("shell", "completed"),
-    [
-        ({"_TERTULIA_COMPLETE": "complete_bash", "COMP_WORDS": "tertulia show k", "COMP_CWORD": "2"}, "k3f9"),
-        ({"_TERTULIA_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": "tertulia show k"}, '(("k3f9":'),
-    ],
-)
-def test_a_shell_completes(run: str, tmp_path: Path, shell: dict[str, str], completed: str) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), **shell}
-    code = (
-        "import sys; sys.argv = ['tertulia']; from tertulia.cli.main import main\n"
-        "try: main()\nfinally: print('tertulia.cli.commands.run' in sys.modules, file=sys.stderr)"
-    )
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert completed in done.stdout, done
-    assert done.stderr.split()[-1] == "False", "no other command is imported"
-
-
-def test_an_empty_variable_of_a_shell_completes_nothing() -> None:
-    command = [sys.executable, "-m", "tertulia.cli.main", "--help"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "_TERTULIA_COMPLETE": ""}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert "--install-completion" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("words", "completed"),
-    [
-        ("tertulia resume k", ["k3f9"]),
-        ("tertulia fork k", ["k3f9"]),
-        ("tertulia run tidew", ["tidewell"]),
-        ("tertulia run tidewell --set lamb", ["lambda="]),
-        ("tertulia fork k3f9 --set lamb", ["lambda="]),
-        ("tertulia simulate t", ["tidewell"]),
-        ("tertulia days @", ["@last"]),
-        ("tertulia settings sampl", ["sampling"]),
-    ],
-)
-def test_what_drives_is_completed(
-    cli: Cli, run: str, monkeypatch: pytest.MonkeyPatch, words: str, completed: list[str]
-) -> None:
-    monkeypatch.setenv("_TERTULIA_COMPLETE", "complete_bash")
-    monkeypatch.setenv("COMP_WORDS", words)
-    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
-    assert cli().out.split() == completed
 
 
 @pytest.mark.parametrize("closed", ["1>&-", "2>&-", "0<&- 1>&- 2>&-"])

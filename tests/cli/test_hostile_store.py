@@ -8,14 +8,11 @@ import zlib
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from support.commands import Cli
 from support.in_process import CommandResult, command
 
-from tertulia.cli.terminal.completion import complete_run
 from tertulia.storage.parts.contents import content_hash
 from tertulia.storage.schema import BINARY, TABLES
 from tertulia.storage.store import SqlStore
@@ -145,16 +142,6 @@ def test_the_same_conversations_of_two_simulations_are_the_same(cli: Cli) -> Non
     first, second = (cli(*how).json["simulation"] for _ in range(2))
     compared = cli("diff", f"{first}-1-1", f"{second}-1-1", "--exit-code", "--json")
     assert (compared.code, compared.json["identical"]) == (0, True), compared.out
-
-
-def test_completion_executes_nothing_of_a_store(cli: Cli) -> None:
-    cli("run", "tidewell", "--rehearse", "--rounds", "1")
-    context: Any = SimpleNamespace(params={"store": Path("tertulia.db")})
-    assert len(complete_run(context, "")) == 2
-    with closing(sqlite3.connect("tertulia.db")) as connection, connection:
-        connection.execute("ALTER TABLE runs RENAME TO hidden")
-        connection.execute("CREATE VIEW runs AS SELECT 1 AS id, 'mine' AS run, 'x' AS scenario, 'y' AS status")
-    assert complete_run(context, "") == [("@last", "the newest run")]
 
 
 def test_an_export_does_not_write_through_a_link_that_was_foreseen(cli: Cli, tmp_path: Path) -> None:

@@ -5,8 +5,6 @@ from pathlib import Path
 import pytest
 from support.commands import Cli
 
-from tertulia.cli.terminal.completion import complete_scenario
-
 
 def test_villagers_are_listed(cli: Cli) -> None:
     listed = cli("scenarios").out
@@ -15,7 +13,6 @@ def test_villagers_are_listed(cli: Cli) -> None:
     )
     (case,) = cli("scenarios", "villagers", "--json").json["cases"]
     assert (case["scenario"], len(case["participants"]), case["place"]) == ("villagers", 32, "the village green")
-    assert ("villagers", "a population") in complete_scenario("v")
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ import pytest
 from support.commands import Cli
 from support.package import ROOT
 
-from tertulia.cli.terminal.completion import complete_listed_setting, complete_setting
-from tertulia.state.parameters import ALIASES, SETTABLE, Parameters
+from tertulia.state.parameters import SETTABLE, Parameters
 
 
 def test_every_parameter_is_listed_with_its_default(cli: Cli) -> None:
@@ -59,12 +58,3 @@ def test_lines_fit_a_terminal(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("TERM", "dumb")
     assert max(map(len, cli("settings").out.splitlines())) <= 80
-
-
-def test_names_are_completed() -> None:
-    names = [name for name, _ in complete_listed_setting("")]
-    assert {"pruning", "lambda", "removal_factor"} <= set(names)
-    assert len(names) == len(set(names))
-    assert [name for name, _ in complete_listed_setting("removal_f")] == ["removal_factor"]
-    keys = {name for name, _ in complete_setting("")}
-    assert {f"{name}=" for name in (*SETTABLE, *ALIASES, "seed", "nodes.score")} <= keys

@@ -18,6 +18,7 @@ from tertulia.nodes.town.agree import agree
 from tertulia.nodes.town.draw_encounters import encounters_of, habit_at
 from tertulia.runs.access.engines import Engines, ModelAccess
 from tertulia.runs.driving.towns import drive_simulation
+from tertulia.runs.planning.request import RunRequest
 from tertulia.runs.planning.simulations import begin_simulation, plan_simulation
 from tertulia.state.errors import ModelError
 from tertulia.state.graph_state import TownState
@@ -67,10 +68,9 @@ def a_begun_town(store: SqlStore, days: int = 2, **settings: object) -> Simulati
     """Store a simulation of Tidewell with two encounters a day, of two lines each."""
     plan = plan_simulation(
         "tidewell",
-        {"max_turns": 2, "ending": "off", "redraws": 0, "drafts": 1, **settings},
+        RunRequest({"max_turns": 2, "ending": "off", "redraws": 0, "drafts": 1, **settings}, model="rehearsal"),
         days=days,
         encounters_per_day=2,
-        model="rehearsal",
     )
     return begin_simulation(store, plan, ModelAccess())[0]
 

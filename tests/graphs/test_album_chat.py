@@ -19,6 +19,7 @@ from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.driving.driver import drive_run
 from tertulia.runs.planning.additions import NOTHING_ADDED
 from tertulia.runs.planning.forking import StartChanges, plan_fork
+from tertulia.runs.planning.request import RunRequest
 from tertulia.runs.planning.starting import RunPlan, begin, begin_with, plan_run, reopen
 from tertulia.state.album import PARTS, Exchange, Pairs, Population
 from tertulia.state.errors import ModelError, SettingError, TertuliaError, UsageError
@@ -141,15 +142,15 @@ def test_a_fork_without_a_change_is_its_parent_wherever_it_begins(
     """At the first exchange of all and of a round, within a round, and at the last of all."""
     parent = held(store, a_plan(a_population(5), rounds=2, removal_factor=removal_factor))
     for at in forked_at:
-        fork = held(store, plan_fork(store, parent, at, {}))
+        fork = held(store, plan_fork(store, parent, at))
         assert compare(store, parent.run, fork.run).is_same, at
-    again = held(store, plan_fork(store, fork, at, {}))
+    again = held(store, plan_fork(store, fork, at))
     assert compare(store, parent.run, again.run).is_same
 
 
 def test_a_fork_from_the_middle_of_a_round_keeps_its_first_exchanges_whatever_it_changes(store: SqlStore) -> None:
     parent = held(store, a_plan(a_population(6), rounds=3))
-    fork = held(store, plan_fork(store, parent, 5, {"setting": "high"}, seed=5))
+    fork = held(store, plan_fork(store, parent, 5, RunRequest({"setting": "high"}, seed=5)))
     compared = compare(store, parent.run, fork.run)
     assert compared.first_divergence is not None
     assert compared.first_divergence.turn == 5
@@ -162,18 +163,18 @@ def test_a_fork_from_the_middle_of_a_round_keeps_its_first_exchanges_whatever_it
 def test_a_fork_takes_more_rounds_but_no_other_villagers_and_no_words(store: SqlStore) -> None:
     parent = held(store, a_plan(a_population(4), rounds=2))
     with pytest.raises(SettingError, match=r"^max_turns=2: a fork at turn 5 has 2 rounds already"):
-        plan_fork(store, parent, 5, {})
-    assert held(store, plan_fork(store, parent, 5, {"max_turns": 3})).turns == 6
+        plan_fork(store, parent, 5)
+    assert held(store, plan_fork(store, parent, 5, RunRequest({"max_turns": 3}))).turns == 6
     for name in ("agents", "album_pictures", "villagers", "pictures"):
         with pytest.raises(SettingError, match=rf"^{name}=3: a fork has the villagers of its parent"):
-            plan_fork(store, parent, 2, {name: 3})
+            plan_fork(store, parent, 2, RunRequest({name: 3}))
     with pytest.raises(UsageError, match=r"is an album chat, whose forks take no say"):
-        plan_fork(store, parent, 2, {}, say="What a picture!")
+        plan_fork(store, parent, 2, say="What a picture!")
 
 
 def test_a_fork_may_change_what_somebody_is_like(store: SqlStore) -> None:
     parent = held(store, a_plan(a_population(4), rounds=2))
-    fork = held(store, plan_fork(store, parent, 3, {}, changes=StartChanges(person=[("Ana 1.Hobby", "chess")])))
+    fork = held(store, plan_fork(store, parent, 3, changes=StartChanges(person=[("Ana 1.Hobby", "chess")])))
     for run, hobby in ((parent, "kites"), (fork, "chess")):
         texts = [store.prompt(call.prompt) for call in store.calls(run.run) if call.agent == "Ana 1" and call.round > 2]
         assert all(f"Hobby: {hobby}" in {unit.text for unit in prompt.units} for prompt in texts)
@@ -243,7 +244,7 @@ def test_what_an_album_chat_does_not_have_is_refused_before_anything_is_stored(
     settings: dict[str, str], problem: str
 ) -> None:
     with pytest.raises(TertuliaError) as refused:
-        plan_run("villagers", settings, model=REHEARSAL)
+        plan_run("villagers", RunRequest(settings, model=REHEARSAL))
     assert problem in str(refused.value)
 
 
@@ -251,16 +252,16 @@ def test_what_an_album_chat_does_not_have_is_refused_before_anything_is_stored(
 def test_what_only_an_album_chat_has_is_refused_elsewhere(scenario: str) -> None:
     for name, value in (("agents", "4"), ("setting", "high"), ("villagers", "4"), ("pictures", "4")):
         with pytest.raises(SettingError, match=rf"^{name}={value}: {scenario} is no album chat"):
-            plan_run(scenario, {name: value}, model=REHEARSAL)
+            plan_run(scenario, RunRequest({name: value}, model=REHEARSAL))
 
 
 def test_a_seat_is_refused() -> None:
     with pytest.raises(SettingError, match="it has no seat"):
-        plan_run("villagers", {}, model=REHEARSAL, seat="Noor Rahmani")
+        plan_run("villagers", RunRequest(model=REHEARSAL, seat="Noor Rahmani"))
 
 
 def test_a_stand_in_is_shown_captions_and_a_text_model_is_not_asked_to_see(store: SqlStore) -> None:
-    run = held(store, plan_run("villagers", {"agents": 4, "max_turns": 1}, model=REHEARSAL))
+    run = held(store, plan_run("villagers", RunRequest({"agents": 4, "max_turns": 1}, model=REHEARSAL)))
     exchange = store.steps(run.run, "exchange", Exchange)[1, ""]
     assert exchange.sight == "captioned, not seen"
     units = store.prompt(store.turn_record(run.run, 1).prompt or "").units

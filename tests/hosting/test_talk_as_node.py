@@ -1,7 +1,6 @@
-"""Group chat and exchange as nodes of somebody's graph, and LangGraph in other versions."""
+"""Group chat and exchange as nodes of somebody's graph."""
 
 import asyncio
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from support.hosted import HELLO, PEOPLE, graph_of, thread
 
 import tertulia as tt
 import tertulia.langgraph
-from tertulia.langgraph import ParentStateError, PeopleError, UntestedVersionWarning, versions
+from tertulia.langgraph import ParentStateError, PeopleError
 from tertulia.state.errors import SettingError, UsageError
 
 #: More than a pool of threads has on a small machine, so that they could wait for each other for ever.
@@ -158,22 +157,3 @@ def test_who_can_not_meet_is_told(tmp_path: Path, given: Any, says: str) -> None
     exchange = tertulia.langgraph.exchange(ALBUMS, model="rehearsal", store=str(tmp_path / "a.db"))
     with pytest.raises(ParentStateError, match=says):
         exchange.invoke({"messages": [], **given})
-
-
-def test_another_version_of_langgraph_is_a_warning_and_no_stop(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    declared = ("langgraph-checkpoint==4.3.2", "langgraph==9; extra == 'lab'", "langgraph<1.3,>=1.1")
-    assert versions.untested("1.2.22", declared) is None
-    assert versions.untested("1.1", declared) is None
-    assert versions.untested("1.3.0", declared) == versions.untested("1.0.9", declared) == "<1.3,>=1.1"
-    assert versions.untested("1.3.0rc1", ("langgraph==1.3.0",)) is None
-    assert versions.untested("1.3.1", ("langgraph==1.3.*",)) is None
-    assert versions.untested("1.3.0", ()) is None
-    monkeypatch.setattr(versions, "version", lambda name: "99.1")
-    versions.warn_if_untested.cache_clear()
-    with pytest.warns(UntestedVersionWarning, match=r"langgraph 99\.1 is installed, and Tertulia was tested with"):
-        speak = tertulia.langgraph.utterance(PEOPLE, model="rehearsal", store=str(tmp_path / "a.db"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert speak.invoke({"messages": []})["utterance"]["text"]  # and is said once
-        tertulia.langgraph.utterance(PEOPLE, model="rehearsal", store=str(tmp_path / "a.db"))
-    versions.warn_if_untested.cache_clear()

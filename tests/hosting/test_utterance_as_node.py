@@ -323,7 +323,7 @@ def test_a_state_that_does_not_fit_is_told(tmp_path: Path, state: Any, given: An
         ({"people": [{"name": "Ana", "age": "old"}]}, PeopleError, r"^Ana: age='old': "),
         ({"removal_factor": 1.5}, SettingError, r"^removal_factor=1\.5"),
         ({"settings": {"tempreature": 1}}, UsageError, r"unknown parameter 'tempreature'.*temperature"),
-        ({"nodes": {"score": "lenght"}}, SettingError, r"^nodes\.score=lenght"),
+        ({"additions": tt.Additions(nodes={"score": "lenght"})}, SettingError, r"^nodes\.score=lenght"),
         ({"seed": "one"}, SettingError, r"^seed=one: a seed is an integer"),
         ({"model": None}, SettingError, r"^model=None: a model is named by a text"),
         ({"lam": 0.5}, UsageError, r"^utterance has no argument 'lam'; write removal_factor=0\.5$"),
@@ -352,7 +352,9 @@ def test_people_may_be_objects_and_nodes_may_be_chosen(tmp_path: Path) -> None:
         return [float(len(unit.text)) for unit in units]
 
     people = [tt.Person(name=name, traits="dry", memories=["It rained."]) for name in ("Ana", "Bo")]
-    said = speaking(tmp_path, people=people, nodes={"score": by_length}).invoke(HELLO, thread())["utterance"]
+    said = speaking(tmp_path, people=people, additions=tt.Additions(nodes={"score": by_length})).invoke(
+        HELLO, thread()
+    )["utterance"]
     assert any("It rained." in unit["text"] for unit in said["units"])
     assert said["scores"] == {unit["id"]: float(len(unit["text"])) for unit in said["units"]}
     with SqlStore.open(tmp_path / "talk.db") as store:

@@ -30,7 +30,7 @@ from tertulia.lab.faithfulness import (
 from tertulia.metrics import faithfulness as figures_module
 from tertulia.models.loading import open_model, rehearsal_of
 from tertulia.models.rehearsal import RehearsalEmbedder
-from tertulia.nodes.utterance.generate import utterance_request
+from tertulia.nodes.utterance.requests import utterance_request
 from tertulia.prompts.remove import remove_units
 from tertulia.state.errors import ModelError, NotFoundError, SettingError, UsageError
 from tertulia.storage.parts.annotations import Annotations

@@ -12,6 +12,7 @@ from tertulia.lab.annotations.checked_line import CHECKED_UNITS, lines_to_check
 from tertulia.lab.annotations.leave_one_out import missing, readings_left
 from tertulia.state.errors import ModelError, UsageError
 from tertulia.storage.store import SqlStore
+from tertulia.views.reading.checks import Checked
 from tertulia.views.reading.leaning import reasons
 from tertulia.views.reading.why import why_turn
 
@@ -60,7 +61,9 @@ async def test_where_nothing_is_named_the_highest_is_measured(run: tt.Run) -> No
     details = await checked(run, reading_by({unit: 0.05}))
     assert details.measured == pytest.approx({unit: 0.05})
     assert "leaned on nothing in particular, as measured. " in why_turn(details)
-    assert reasons(replace(details, measured={unit: 0.3})), "and where it is a reason after all, it is named"
+    assert reasons(replace(details, checked=Checked(measured={unit: 0.3}))), (
+        "and where it is a reason after all, it is named"
+    )
 
 
 async def test_what_was_measured_is_kept_and_a_fork_has_it(run: tt.Run) -> None:
@@ -98,12 +101,12 @@ async def test_a_line_without_scores_is_scored_first(tmp_path: Path) -> None:
 
 async def test_another_reader_is_named_and_does_not_take_the_place_of_the_writer(run: tt.Run) -> None:
     first = await checked(run, reading_by({}), reader="other")
-    assert first.measured_by == "other"
+    assert first.checked.measured_by == "other"
     assert why_turn(first).partition(". ")[0].endswith(", as other reads it")
     named = next(iter(first.measured))
     second = await checked(run, reading_by({named: 2.0}))
-    assert (second.measured_by, second.measured[named]) == ("scripted", pytest.approx(2.0))
-    assert read(run).measured_by == "scripted"
+    assert (second.checked.measured_by, second.measured[named]) == ("scripted", pytest.approx(2.0))
+    assert read(run).checked.measured_by == "scripted"
     assert read(run, reader="other").measured == first.measured
 
 

@@ -23,7 +23,7 @@ from tertulia.metrics.to_the_point import texts_of_case
 from tertulia.metrics.variety import distinct_of_sample, vendi_score
 from tertulia.state.records import Case, Turn, TurnRecord
 from tertulia.storage.store import SqlStore
-from tertulia.views.reading.sense import found_in_run, sense_of
+from tertulia.views.reading.faults import found_in_run, sense_of
 
 LINES = ("I have seen the sea.", "The sea is wide", "no", "I have seen the sea again", "what a wide, wide sea!")
 

@@ -21,7 +21,7 @@ from tertulia.lab.reports.report_making import Measurers, make_report
 from tertulia.lab.reports.report_page import report_page
 from tertulia.models.loading import open_model, rehearsal_of
 from tertulia.models.rehearsal import RehearsalEmbedder
-from tertulia.nodes.utterance.generate import utterance_request
+from tertulia.nodes.utterance.requests import utterance_request
 from tertulia.prompts.remove import remove_units
 from tertulia.state.language_model import LanguageModel, RenderedPrompt
 from tertulia.state.parameters import Parameters

@@ -106,8 +106,8 @@ async def test_another_reader_reads_the_same_words(meeting: tt.Run) -> None:
     turn, speaker = spoken(meeting)
     model = reading_by({"moment.1": 9.0})
     thought = (await checked(meeting, model, turn, reader="other", agent=speaker)).thoughts[speaker]
-    assert thought.measured_by == "other"
-    assert thought.measured_tokens == sum(len(model.tokenizer.encode(text)) for text in thought.words)
+    assert thought.checked.measured_by == "other"
+    assert thought.checked.tokens == sum(len(model.tokenizer.encode(text)) for text in thought.texts)
 
 
 async def test_where_nobody_spoke_an_agent_is_to_be_named(meeting: tt.Run, tmp_path: Path) -> None:

@@ -12,8 +12,9 @@ from support.scripted import ScriptedModel
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.models.rehearsal import RehearsalTokenizer
 from tertulia.models.served.chat_names import TRAITS as REMOTE
-from tertulia.nodes.utterance.generate import best_first, opens, utterance_request
+from tertulia.nodes.utterance.drafts import best_first
 from tertulia.nodes.utterance.monitor import Monitor
+from tertulia.nodes.utterance.requests import opens, utterance_request
 from tertulia.state.errors import SettingError
 from tertulia.state.language_model import GenerationRequest
 from tertulia.state.parameters import Parameters

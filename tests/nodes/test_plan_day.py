@@ -3,6 +3,7 @@
 import pytest
 
 from tertulia.nodes.town.plan_day import planned_day
+from tertulia.runs.planning.request import RunRequest
 from tertulia.runs.planning.simulations import _with_plans, plan_simulation
 from tertulia.state.town import Habit, Resident
 from tertulia.worlds.catalog import TOWNS
@@ -49,6 +50,6 @@ def test_without_a_seed_the_log_is_repeated() -> None:
     ("settings", "varies"), [({}, True), ({"day_plans": "log"}, False), ({"preset": "paper"}, False)]
 )
 def test_what_a_simulation_stores(settings: dict[str, str], varies: bool) -> None:
-    plan = plan_simulation("tidewell", settings)
+    plan = plan_simulation("tidewell", RunRequest(settings))
     assert (_with_plans(plan).plan_seed is not None) == varies
-    assert _with_plans(plan_simulation("tidewell", settings, from_log=True)).plan_seed is None
+    assert _with_plans(plan_simulation("tidewell", RunRequest(settings), from_log=True)).plan_seed is None

@@ -14,10 +14,10 @@ from support.dialogue_case import a_context
 from support.ga_builder import REAL_RUN, real_run
 from support.scripted import ScriptedModel
 
-from tertulia.nodes.shared.sense import Fault, faults_of
+from tertulia.nodes.shared.line_faults import Fault, faults_of
 from tertulia.runs.driving.conversation import drive
 from tertulia.runs.driving.events import Noted
-from tertulia.views.reading.sense import faults_in, sense_of
+from tertulia.views.reading.faults import faults_in, sense_of
 from tertulia.worlds.generative_agents import read_log
 
 BEFORE = (("Ana Berg", "Will you come to the harbour with me?"), ("Bo", "I will, if the rain lets up by noon."))

@@ -14,9 +14,10 @@ from tertulia.nodes.scorers.attention import score_attention
 from tertulia.nodes.shared.limits import limit_is_reached
 from tertulia.nodes.utterance.begin import begin_utterance
 from tertulia.nodes.utterance.end import decide_ending
-from tertulia.nodes.utterance.generate import generate, utterance_request
+from tertulia.nodes.utterance.generate import generate
 from tertulia.nodes.utterance.judge import is_conflict, judge
 from tertulia.nodes.utterance.prune import prune
+from tertulia.nodes.utterance.requests import utterance_request
 from tertulia.nodes.utterance.retrieve import retrieve_memory
 from tertulia.nodes.utterance.rollback import choose_candidate, roll_back, select_candidate
 from tertulia.prompts.remove import remove_units

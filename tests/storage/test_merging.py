@@ -11,6 +11,7 @@ from support.town_stored import write_town
 from tertulia.api.running import run
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.driving.towns import drive_simulation
+from tertulia.runs.planning.request import RunRequest
 from tertulia.runs.planning.simulations import begin_simulation, plan_simulation
 from tertulia.state.annotation import Annotation
 from tertulia.state.errors import StorageError
@@ -43,7 +44,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     rehearse("album", "villagers", 1, settings={"agents": 4})
     with SqlStore.open(paths["town"], create=True) as store:
         access = ModelAccess()
-        plan = plan_simulation("tidewell", {}, days=1, encounters_per_day=2, model="rehearsal")
+        plan = plan_simulation("tidewell", RunRequest(model="rehearsal"), days=1, encounters_per_day=2)
         drive_simulation(store, *begin_simulation(store, plan, access), lambda event: None)
         store.experiments.save_calibration("digest", "sim", {"points": [1]})
     return paths

@@ -18,7 +18,7 @@ from tertulia.runs.catalog.settings import written
 from tertulia.state.errors import UsageError
 from tertulia.state.parameters import Parameters
 from tertulia.storage.store import SqlStore
-from tertulia.viewer.documents.actions import actions_page, fork_words
+from tertulia.viewer.documents.actions import actions_page, fork_arguments
 
 COMMAND = [sys.executable, "-m", "tertulia.cli.main"]
 TOKEN = "token"
@@ -57,12 +57,12 @@ def test_the_default_store_needs_no_name(store: Path, tmp_path: Path, monkeypatc
 @pytest.mark.parametrize("name", ["nodes.score", "node.key", "judge_model", "seat", "pictures", "no_such", "store", ""])
 def test_a_parameter_that_is_not_offered_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match=r"unknown parameter|command line alone"):
-        fork_words("k3f9", 2, {name: "x"})
+        fork_arguments("k3f9", 2, {name: "x"})
 
 
 def test_a_turn_before_the_first_is_refused() -> None:
     with pytest.raises(UsageError, match="turns count from 1"):
-        fork_words("k3f9", 0, {})
+        fork_arguments("k3f9", 0, {})
 
 
 # --- on the page ----------------------------------------------------------------------------------------------------

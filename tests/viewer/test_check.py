@@ -19,6 +19,7 @@ from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents import turn as turn_documents
 from tertulia.viewer.html_file import html_of_run
 from tertulia.viewer.server import build_app
+from tertulia.views.reading.checks import Checked
 from tertulia.views.reading.turns import TurnDetails, read_turn
 
 #: The reason that the sentence names, by an estimate.
@@ -49,7 +50,7 @@ class Held:
         )
         is_measured = (details.run.run, record.turn.turn, "") in self.asked
         measured = {unit: 1.0 if place == 0 else 0.01 for place, unit in enumerate([*scores][:3])}
-        return replace(details, record=record, measured=measured if is_measured else {})
+        return replace(details, record=record, checked=Checked(measured=measured if is_measured else {}))
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import tertulia
 from tertulia.state.errors import UsageError
 from tertulia.state.seat import LONGEST
 from tertulia.storage.store import SqlStore
-from tertulia.viewer.documents.actions import seats_words
+from tertulia.viewer.documents.actions import seats_arguments
 from tertulia.viewer.seats import SeatOfRun, SeatTokens
 from tertulia.viewer.server import build_app
 
@@ -184,10 +184,10 @@ def test_an_invitation_is_for_a_seat_that_there_is(
 def test_only_participants_are_offered_a_seat(store: Path) -> None:
     with SqlStore.open(store) as opened:
         run = run_of(store, "team_building")
-        assert seats_words(opened, run, 2, ["Bob", "Eva"]) == ["fork", run, "--at", "2", "--seat=Bob,Eva"]
+        assert seats_arguments(opened, run, 2, ["Bob", "Eva"]) == ["fork", run, "--at", "2", "--seat=Bob,Eva"]
         for agents in ([], ["Nobody"], ["--store"], [1]):
             with pytest.raises(UsageError, match="Alice"):
-                seats_words(opened, run, 2, agents)
+                seats_arguments(opened, run, 2, agents)
 
 
 # --- who may what ---------------------------------------------------------------------------------------------------

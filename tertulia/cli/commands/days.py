@@ -7,7 +7,6 @@ import typer
 
 from tertulia.cli.opening import open_embedding_model, open_existing
 from tertulia.cli.options import JsonOption, StoreOption
-from tertulia.cli.terminal.completion import complete_simulation
 from tertulia.cli.terminal.output import data, plain, print_json
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.terminal.tables import Row, print_columns, print_table
@@ -61,7 +60,6 @@ def days(
             metavar="SIM",
             help="The id of a simulation, or @last. Several: how their conversations at the same encounter differ. "
             "None: all are listed.",
-            autocompletion=complete_simulation,
         ),
     ] = None,
     agent: Annotated[

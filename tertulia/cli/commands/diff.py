@@ -6,7 +6,6 @@ import typer
 
 from tertulia.cli.opening import open_existing
 from tertulia.cli.options import JsonOption, StoreOption
-from tertulia.cli.terminal.completion import complete_run
 from tertulia.cli.terminal.output import data, plain, print_json
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.views.comparison import print_comparison
@@ -15,10 +14,8 @@ from tertulia.views.wording.comparison_phrases import sameness
 
 
 def diff(
-    a: Annotated[str, typer.Argument(metavar="A", help="The id of a run, or @last.", autocompletion=complete_run)],
-    b: Annotated[
-        str, typer.Argument(metavar="B", help="The id of the run to compare it with.", autocompletion=complete_run)
-    ],
+    a: Annotated[str, typer.Argument(metavar="A", help="The id of a run, or @last.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The id of the run to compare it with.")],
     turn: Annotated[
         int | None, typer.Option(metavar="N", help="Compare this turn alone, to its last record; 0: the preparation.")
     ] = None,

@@ -8,7 +8,6 @@ import typer
 
 from tertulia.cli.environment import store_path
 from tertulia.cli.options import JsonOption, StoreOption
-from tertulia.cli.terminal.completion import complete_run
 from tertulia.cli.terminal.output import plain, print_json, progress
 from tertulia.lab.exports.writing import FORMATS, Export, chosen_runs
 from tertulia.runs.files.exporting import exported_lines
@@ -23,9 +22,7 @@ from tertulia.views.wording.transcript import transcript
 
 RunsOrNone = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="[RUN]...", help="Ids of runs, or @last; none with --experiment.", autocompletion=complete_run
-    ),
+    typer.Argument(metavar="[RUN]...", help="Ids of runs, or @last; none with --experiment."),
 ]
 HtmlOption = Annotated[
     Path | None,

@@ -1,17 +1,22 @@
 """`fork`: a run that has its parent's turns up to a point, and goes on with something changed."""
 
+from dataclasses import dataclass
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tertulia.cli import options, steering
-from tertulia.cli.budget import NO_LIMITS, with_budget
+from tertulia.cli import options
+from tertulia.cli.budget import BudgetOptions
 from tertulia.cli.driving import drive_shown
-from tertulia.cli.environment import additions
 from tertulia.cli.opening import open_existing
-from tertulia.cli.option_values import read_changes, read_seed, read_settings
-from tertulia.runs.driving.limits import Limits
+from tertulia.cli.option_groups import DriveOptions, RunOptions, grouped
+from tertulia.cli.option_values import read_pair, read_seed, read_settings
+from tertulia.cli.steering import SteeringOptions, steered_fork
+from tertulia.runs.planning.request import RunRequest
+
+if TYPE_CHECKING:
+    from tertulia.runs.planning.forking import StartChanges
 
 AtOption = Annotated[int, typer.Option(metavar="N", help="Keep turns 1 to N-1, and go on from there.")]
 LambdaFromHereOption = Annotated[
@@ -42,32 +47,57 @@ MechanismsOption = Annotated[
 SayOption = Annotated[str | None, typer.Option(metavar="TEXT", help="Let the speaker of turn N say this, then go on.")]
 
 
-@with_budget
+@dataclass(frozen=True)
+class ForkOptions:
+    """What is asked of a fork, in the place of its parent's."""
+
+    settings: options.SettingsOption = None
+    removal_factor: LambdaFromHereOption = None
+    rounds: RoundsInAllOption = None
+    model: ModelOption = None
+    seed: SeedOption = None
+
+    def request(self) -> RunRequest:
+        """Return the request."""
+        chosen = read_settings(self.settings, seed=self.seed, max_turns=self.rounds)
+        seed = read_seed(chosen)
+        return RunRequest(chosen, self.removal_factor, self.model, seed)
+
+
+@dataclass(frozen=True)
+class StartOptions:
+    """The changes of a fork to its parent's start."""
+
+    person: PersonOption = None
+    remember: RememberOption = None
+    forget: ForgetOption = None
+    mechanisms: MechanismsOption = None
+
+    def changes(self) -> "StartChanges":
+        """Return the changes; `UsageError` if one is not `NAME=VALUE`."""
+        from tertulia.runs.planning.forking import StartChanges
+
+        memory, names = "'NAME=The key is under the mat.'", self.mechanisms
+        return StartChanges(
+            person=tuple(read_pair("--person", given, "'NAME.emotion=annoyed'") for given in self.person or ()),
+            remember=tuple(read_pair("--remember", given, memory) for given in self.remember or ()),
+            forget=tuple(read_pair("--forget", given, "NAME=memory_3") for given in self.forget or ()),
+            mechanisms=None if names is None else [name.strip() for name in names.split(",") if name.strip()],
+        )
+
+
+@grouped
 def fork(
     run: options.RunArgument,
     at: AtOption,
-    settings: options.SettingsOption = None,
-    removal_factor: LambdaFromHereOption = None,
-    diversity: steering.DiversityOption = None,
-    diversity_metric: steering.MetricOption = "dist3",
-    pilot: steering.PilotOption = 4,
-    rounds: RoundsInAllOption = None,
-    model: ModelOption = None,
-    seed: SeedOption = None,
-    person: PersonOption = None,
-    remember: RememberOption = None,
-    forget: ForgetOption = None,
-    mechanisms: MechanismsOption = None,
+    asked: ForkOptions,
+    steering: SteeringOptions,
+    people: StartOptions,
+    budget: BudgetOptions,
+    started: RunOptions,
+    driving: DriveOptions,
     say: SayOption = None,
-    limits: Limits = NO_LIMITS,
-    label: options.LabelOption = None,
-    seat: options.SeatOption = None,
     in_page: options.InPageOption = False,
-    extension: options.ExtensionOption = None,
-    trust_remote_code: options.CodeOption = None,
-    thoughts: options.ThoughtsOption = False,
-    store: options.StoreOption = None,
-    as_json: options.JsonOption = False,
 ) -> None:
     """Go on from a turn of a run as a run of its own, with something changed or nothing.
 
@@ -78,15 +108,10 @@ def fork(
     from tertulia.runs.planning.forking import plan_fork
     from tertulia.runs.planning.starting import begin
 
-    chosen = read_settings(settings, seed=seed, max_turns=rounds)
-    with open_existing(store) as opened:
+    request, limits = started.added_to(asked.request()), budget.limits()
+    with open_existing(driving.store) as opened:
         parent = opened.run(run)
-        seed, added = read_seed(chosen, parent.seed), additions(extension)
-        if diversity is not None:
-            wanted = steering.WantedDiversity(diversity, diversity_metric, pilot, limits, removal_factor)
-            chosen |= steering.steered_fork(opened, parent, chosen, wanted, model, added, trust_remote_code)
-        changes = read_changes(person, remember, forget, mechanisms)
-        planned = partial(plan_fork, model=model, say=say, seat=seat, additions=added, label=label)
-        plan = planned(opened, parent, at, chosen, removal_factor=removal_factor, changes=changes, seed=seed)
-        begun = partial(begin, opened, plan)
-        drive_shown(opened, plan.models, begun, as_json, thoughts, trust_remote_code, in_page, limits)
+        if steering.is_asked:
+            request = steered_fork(opened, parent, request, steering, limits, driving.trust_remote_code)
+        plan = plan_fork(opened, parent, at, request, changes=people.changes(), say=say)
+        drive_shown(opened, plan.models, partial(begin, opened, plan), driving, limits, in_page)

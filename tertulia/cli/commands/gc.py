@@ -6,7 +6,6 @@ import typer
 
 from tertulia.cli.opening import open_existing
 from tertulia.cli.options import JsonOption, StoreOption
-from tertulia.cli.terminal.completion import complete_run
 from tertulia.cli.terminal.output import data, plain, print_json
 from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.text import counted
@@ -21,9 +20,7 @@ _LOST = (
 def gc(
     run: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="RUN", help="Ids of finished runs; all of them if none is given.", autocompletion=complete_run
-        ),
+        typer.Argument(metavar="RUN", help="Ids of finished runs; all of them if none is given."),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without this, only say what would be done.")] = False,
     store: StoreOption = None,

@@ -7,7 +7,6 @@ import typer
 from tertulia.cli.environment import additions
 from tertulia.cli.option_values import read_settings
 from tertulia.cli.options import ExtensionOption, JsonOption, NoStoreOption, SettingsOption
-from tertulia.cli.terminal.completion import complete_scenario
 from tertulia.cli.terminal.output import print_json
 from tertulia.runs.catalog.drawing import GRAPHS, draw_graph, drawing_document
 
@@ -15,17 +14,11 @@ from tertulia.runs.catalog.drawing import GRAPHS, draw_graph, drawing_document
 def graph(
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="NAME", help=f"{', '.join(GRAPHS[:-1])} or {GRAPHS[-1]}.", autocompletion=lambda: list(GRAPHS)
-        ),
+        typer.Argument(metavar="NAME", help=f"{', '.join(GRAPHS[:-1])} or {GRAPHS[-1]}."),
     ],
     scenario: Annotated[
         str | None,
-        typer.Option(
-            metavar="SCENARIO",
-            help="A scenario that composes it; the defaults without one.",
-            autocompletion=complete_scenario,
-        ),
+        typer.Option(metavar="SCENARIO", help="A scenario that composes it; the defaults without one."),
     ] = None,
     xray: Annotated[
         bool, typer.Option("--xray/--no-xray", help="Draw the steps of the graphs inside, or each as one box.")

@@ -9,7 +9,6 @@ import typer
 from tertulia.cli.environment import print_note
 from tertulia.cli.opening import open_embedding_model, open_existing, open_language_model
 from tertulia.cli.options import JsonOption, StoreOption
-from tertulia.cli.terminal.completion import complete_run, complete_setting_name
 from tertulia.cli.terminal.output import data, plain, print_json, progress
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.state.parameters import Parameters
@@ -22,9 +21,7 @@ if TYPE_CHECKING:
 _AgainstOption = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="RUN|FILE",
-        help="How exclusive the dialogues are against these of the same cases; may be repeated.",
-        autocompletion=complete_run,
+        metavar="RUN|FILE", help="How exclusive the dialogues are against these of the same cases; may be repeated."
     ),
 ]
 _IndexOption = Annotated[
@@ -43,7 +40,6 @@ def metrics(
             metavar="RUN|FILE|LOG",
             help="Stored runs; files, and folders of files, as export writes them, or as others do (lines of dialogues "
             "or chat messages, SDialog's JSON); and the logged dialogues of ga:FOLDER.",
-            autocompletion=complete_run,
         ),
     ],
     by: Annotated[
@@ -51,7 +47,6 @@ def metrics(
         typer.Option(
             metavar="NAME",
             help="Tell runs of a scenario apart by this: lambda, model, scenario, seed, or any parameter.",
-            autocompletion=complete_setting_name,
         ),
     ] = None,
     embedder: Annotated[

@@ -2,37 +2,25 @@
 
 from functools import partial
 
-from tertulia.cli.budget import NO_LIMITS, with_budget
+from tertulia.cli.budget import BudgetOptions
 from tertulia.cli.driving import drive_shown
 from tertulia.cli.environment import additions
 from tertulia.cli.opening import open_existing
-from tertulia.cli.options import (
-    CodeOption,
-    ExtensionOption,
-    InPageOption,
-    JsonOption,
-    RunArgument,
-    SeatOption,
-    ServersOption,
-    StoreOption,
-    ThoughtsOption,
-)
+from tertulia.cli.option_groups import DriveOptions, grouped
+from tertulia.cli.options import ExtensionOption, InPageOption, RunArgument, SeatOption, ServersOption
 from tertulia.cli.terminal.output import plain, print_json, progress
-from tertulia.runs.driving.limits import Limits
+from tertulia.runs.planning.request import RunRequest
 
 
-@with_budget
+@grouped
 def resume(
     run: RunArgument,
+    budget: BudgetOptions,
+    driving: DriveOptions,
     model: ServersOption = None,
     seat: SeatOption = None,
     in_page: InPageOption = False,
     extension: ExtensionOption = None,
-    trust_remote_code: CodeOption = None,
-    limits: Limits = NO_LIMITS,
-    thoughts: ThoughtsOption = False,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Go on with a run that was interrupted or failed.
 
@@ -42,15 +30,16 @@ def resume(
     from tertulia.runs.planning.seats import check_seat
     from tertulia.runs.planning.starting import reopen
 
-    with open_existing(store) as opened:
+    with open_existing(driving.store) as opened:
         record = opened.run(run)
         check_seat(seat, record)
         if record.status == "finished":
             opened.clear_locks()
             hint = f"run {record.run} is finished; to go on from a turn, fork it: tertulia fork --help"
             progress().print(plain(hint))
-            if as_json:
+            if driving.as_json:
                 print_json({"run": record.run, "status": record.status, "turns": record.turns})
             return
-        reopened = partial(reopen, opened, record, seat=seat, additions=additions(extension), model=model)
-        drive_shown(opened, models_of_run(record), reopened, as_json, thoughts, trust_remote_code, in_page, limits)
+        request = RunRequest(model=model, seat=seat, additions=additions(extension))
+        reopened = partial(reopen, opened, record, request=request)
+        drive_shown(opened, models_of_run(record), reopened, driving, budget.limits(), in_page)

@@ -1,21 +1,20 @@
 """`run`: a new conversation, from a scenario to its end."""
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tertulia.cli import options, steering
-from tertulia.cli.budget import NO_LIMITS, with_budget
+from tertulia.cli.budget import BudgetOptions
 from tertulia.cli.driving import drive_shown
-from tertulia.cli.environment import additions, store_path
-from tertulia.cli.option_values import read_model, read_seed, read_settings
-from tertulia.cli.terminal.completion import complete_scenario
+from tertulia.cli.environment import store_path
+from tertulia.cli.option_groups import DriveOptions, RequestOptions, RunOptions, grouped
+from tertulia.cli.options import RoundsOption
+from tertulia.cli.steering import SteeringOptions, steered
 from tertulia.cli.terminal.output import data, plain, print_json, progress
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.views.costs import print_cost
-from tertulia.runs.driving.limits import Limits
-from tertulia.runs.planning.starting import DEFAULT_SEED
 from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.parameters import GROUP_CHAT
 from tertulia.storage.store import SqlStore
@@ -27,9 +26,7 @@ if TYPE_CHECKING:
 ScenarioArgument = Annotated[
     str,
     typer.Argument(
-        metavar="SCENARIO",
-        help="A shipped scenario (see `tertulia scenarios`), a YAML file, or ga:FOLDER[:CASE].",
-        autocompletion=complete_scenario,
+        metavar="SCENARIO", help="A shipped scenario (see `tertulia scenarios`), a YAML file, or ga:FOLDER[:CASE]."
     ),
 ]
 MinutesOption = Annotated[
@@ -45,28 +42,17 @@ DryRunOption = Annotated[
 ]
 
 
-@with_budget
+@grouped
 def run(
     scenario: ScenarioArgument,
-    removal_factor: options.LambdaOption = None,
-    diversity: steering.DiversityOption = None,
-    diversity_metric: steering.MetricOption = "dist3",
-    pilot: steering.PilotOption = 4,
-    seed: options.SeedOption = None,
-    rounds: options.RoundsOption = None,
+    asked: RequestOptions,
+    steering: SteeringOptions,
+    budget: BudgetOptions,
+    options: RunOptions,
+    driving: DriveOptions,
+    rounds: RoundsOption = None,
     minutes: MinutesOption = None,
-    model: options.ModelOption = None,
-    rehearse: options.RehearseOption = False,
     dry_run: DryRunOption = False,
-    limits: Limits = NO_LIMITS,
-    label: options.LabelOption = None,
-    seat: options.SeatOption = None,
-    settings: options.SettingsOption = None,
-    extension: options.ExtensionOption = None,
-    trust_remote_code: options.CodeOption = None,
-    thoughts: options.ThoughtsOption = False,
-    store: options.StoreOption = None,
-    as_json: options.JsonOption = False,
 ) -> None:
     """Run a conversation.
 
@@ -74,25 +60,19 @@ def run(
     """
     from tertulia.runs.planning.starting import begin, plan_run
 
-    chosen = read_settings(settings, seed=seed, max_turns=rounds, max_minutes=minutes)
-    seed, name, added = read_seed(chosen, DEFAULT_SEED), read_model(model, rehearse), additions(extension, [scenario])
-    plan_with = partial(plan_run, scenario, model=name, seed=seed, seat=seat, additions=added, label=label)
-    plan = plan_with(chosen, removal_factor=removal_factor)
+    request = options.added_to(asked.request(max_turns=rounds, max_minutes=minutes), scenario)
+    plan, limits = plan_run(scenario, request), budget.limits()
     if dry_run:
-        _print_estimate(plan, as_json, diversity is not None)
+        _print_estimate(plan, driving.as_json, steering.is_asked)
         return
-    with SqlStore.open(store_path(store)) as opened:
-        if diversity is not None:
-            wanted = steering.WantedDiversity(diversity, diversity_metric, pilot, limits, removal_factor)
-            chosen |= steering.steered(opened, scenario, chosen, wanted, name, added, trust_remote_code)
-            plan = plan_with(chosen, removal_factor=removal_factor)
-        drive_shown(
-            opened, plan.models, partial(begin, opened, plan), as_json, thoughts, trust_remote_code, limits=limits
-        )
+    with SqlStore.open(store_path(driving.store)) as opened:
+        if steering.is_asked:
+            found = steered(opened, scenario, request, steering, limits, driving.trust_remote_code)
+            plan = plan_run(scenario, replace(request, settings={**request.settings, **found}))
+        drive_shown(opened, plan.models, partial(begin, opened, plan), driving, limits)
 
 
 def _print_estimate(plan: "RunPlan", as_json: bool, has_pilot: bool) -> None:
-    """Print the calls that a run would make, and the tokens that they would read and write."""
     from tertulia.runs.driving.estimating import estimate
 
     with status_line("rehearsing"):

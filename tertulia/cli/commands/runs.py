@@ -9,7 +9,6 @@ from tertulia.cli.environment import store_path
 from tertulia.cli.opening import open_existing
 from tertulia.cli.options import JsonOption, StoreOption
 from tertulia.cli.terminal.commands import Group, add
-from tertulia.cli.terminal.completion import complete_run, complete_run_scenario
 from tertulia.cli.terminal.output import data, plain, print_json, progress
 from tertulia.cli.terminal.status_line import can_ask
 from tertulia.cli.terminal.tables import print_columns
@@ -18,7 +17,7 @@ from tertulia.state.errors import UsageError, nearest_hint
 from tertulia.state.records import RunStatus
 from tertulia.storage.addresses import is_missing
 from tertulia.storage.store import SqlStore
-from tertulia.views.reading.listing import HEADINGS, RunList, list_runs, plan_removal, remove, runs_document, set_label
+from tertulia.views.reading.listing import HEADINGS, RunList, delete, list_runs, plan_deletion, runs_document, set_label
 
 #: The columns that a narrow terminal leaves out, in this order.
 _DROPPED = ("seed", "order", "model", "from", "λ", "date", "turns", "label")
@@ -30,7 +29,7 @@ def list_all(
     context: typer.Context,
     scenario: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Only runs of this scenario.", autocompletion=complete_run_scenario),
+        typer.Option(metavar="NAME", help="Only runs of this scenario."),
     ] = None,
     status: Annotated[
         str | None, typer.Option(metavar="NAME", help=f"Only runs of this status: {', '.join(_STATUSES)}.")
@@ -77,9 +76,7 @@ def _print_runs(listed: RunList) -> None:
 
 def rm(
     context: typer.Context,
-    run: Annotated[
-        list[str], typer.Argument(metavar="RUN", help="Ids of runs, or @last.", autocompletion=complete_run)
-    ],
+    run: Annotated[list[str], typer.Argument(metavar="RUN", help="Ids of runs, or @last.")],
     with_forks: Annotated[
         bool, typer.Option("--with-forks", help="Remove their forks too; without this, forks are a reason to refuse.")
     ] = False,
@@ -95,14 +92,16 @@ def rm(
     path = store_path(store)
     with SqlStore.open(path, create=False) as opened:
         opened.clear_locks()
-        removal = plan_removal(opened, run, with_forks)
-        progress().print(plain(f"to be removed: {removal}"))
+        deletion = plan_deletion(opened, run, with_forks)
+        progress().print(plain(f"to be removed: {deletion}"))
         if not yes:
             _confirm()
-        remove(opened, removal)
+        delete(opened, deletion)
     if as_json:
-        gone = [record.run for record in (*removal.runs, *removal.forks)]
-        print_json({"schema_version": SCHEMA_VERSION, "removed": gone, "turns": removal.turns, "bytes": removal.bytes})
+        gone = [record.run for record in (*deletion.runs, *deletion.forks)]
+        print_json(
+            {"schema_version": SCHEMA_VERSION, "removed": gone, "turns": deletion.turns, "bytes": deletion.bytes}
+        )
     else:
         progress().print(plain("removed"))
 
@@ -118,7 +117,7 @@ def _confirm() -> None:
 
 def label(
     context: typer.Context,
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The id of a run, or @last.", autocompletion=complete_run)],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The id of a run, or @last.")],
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The label; '' takes it away.")],
     store: StoreOption = None,
     as_json: JsonOption = False,

@@ -8,7 +8,6 @@ import typer
 from tertulia.cli.environment import print_note
 from tertulia.cli.option_values import read_settings
 from tertulia.cli.options import JsonOption, NoStoreOption, SettingsOption
-from tertulia.cli.terminal.completion import complete_scenario
 from tertulia.cli.terminal.lines import meeting_heading
 from tertulia.cli.terminal.output import data, plain, print_json
 from tertulia.cli.terminal.tables import Row, print_table
@@ -30,12 +29,9 @@ def scenarios(
             metavar="check|SOURCE",
             help="A shipped name, a YAML file, or ga:FOLDER; all that is shipped without it. `check` finds all "
             "mistakes of a file, and says of a meeting who can come to speak in it.",
-            autocompletion=complete_scenario,
         ),
     ] = None,
-    checked: Annotated[
-        str | None, typer.Argument(metavar="SOURCE", hidden=True, autocompletion=complete_scenario)
-    ] = None,
+    checked: Annotated[str | None, typer.Argument(metavar="SOURCE", hidden=True)] = None,
     setting: SettingsOption = None,
     sample: Annotated[int | None, typer.Option(metavar="N", help="So many cases, evenly in time.")] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of scenario files.")] = False,

@@ -6,7 +6,6 @@ import typer
 
 from tertulia.cli.opening import open_existing
 from tertulia.cli.options import JsonOption, StoreOption
-from tertulia.cli.terminal.completion import complete_run
 from tertulia.cli.terminal.output import data, plain, print_json, progress
 from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.errors import UsageError, nearest_hint
@@ -23,9 +22,7 @@ def search(
     ],
     run: Annotated[
         str | None,
-        typer.Option(
-            metavar="RUN", help="Only this run, with the turns it shares with its parent.", autocompletion=complete_run
-        ),
+        typer.Option(metavar="RUN", help="Only this run, with the turns it shares with its parent."),
     ] = None,
     kind: Annotated[
         list[str] | None, typer.Option(metavar="KIND", help="utterance, thought or memory; may be repeated.")

@@ -5,7 +5,6 @@ from typing import Annotated
 import typer
 
 from tertulia.cli.options import JsonOption, NoStoreOption
-from tertulia.cli.terminal.completion import complete_listed_setting
 from tertulia.cli.terminal.output import data, plain, print_json
 from tertulia.cli.terminal.tables import Row, print_table
 from tertulia.runs.catalog.settings import default_in_words, find_settings, settings_document
@@ -13,11 +12,7 @@ from tertulia.state.parameters import GroupDescription
 
 NameArgument = Annotated[
     str | None,
-    typer.Argument(
-        metavar="NAME",
-        help="A group, or a parameter; all of them if none is given.",
-        autocompletion=complete_listed_setting,
-    ),
+    typer.Argument(metavar="NAME", help="A group, or a parameter; all of them if none is given."),
 ]
 
 

@@ -1,19 +1,19 @@
 """`simulate`: days of a town, conversation after conversation."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
 import typer
 
-from tertulia.cli import options
-from tertulia.cli.budget import NO_LIMITS, with_budget
-from tertulia.cli.driving import exit_when_interrupted, store_hint
+from tertulia.cli.budget import BudgetOptions
+from tertulia.cli.driving import exit_when_interrupted, print_end
 from tertulia.cli.environment import additions, model_access, print_note, store_path
 from tertulia.cli.opening import loading_for_good, open_existing
-from tertulia.cli.option_values import read_model, read_seed, read_settings
-from tertulia.cli.terminal.completion import complete_simulation, complete_town
-from tertulia.cli.terminal.output import plain, print_json, progress
+from tertulia.cli.option_groups import RequestOptions, grouped
+from tertulia.cli.options import CodeOption, ExtensionOption, JsonOption, StoreOption
+from tertulia.cli.terminal.output import plain, progress
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.views.live import print_encounter, print_town
 from tertulia.runs.access.engines import ModelAccess
@@ -29,18 +29,17 @@ from tertulia.runs.driving.events import (
 from tertulia.runs.driving.limits import Limits
 from tertulia.runs.planning.additions import Additions
 from tertulia.runs.planning.simulations import ENCOUNTERS_PER_DAY, OpenedSimulation
-from tertulia.runs.planning.starting import DEFAULT_SEED, links_of
-from tertulia.state.errors import StoppedError, UsageError
+from tertulia.runs.planning.starting import links_of
+from tertulia.state.errors import UsageError
 from tertulia.state.parameters import Parameters
 from tertulia.storage.store import SqlStore
-from tertulia.views.reading.documents import fields_of
 
 #: A hundred years, and ten encounters a day for everybody in a town of 20,000: more is a slip of the keyboard.
 _LONGEST, _MOST = 36_525, 100_000
 
 TownArgument = Annotated[
     str | None,
-    typer.Argument(metavar="TOWN", help="A shipped town (tidewell), or ga:FOLDER.", autocompletion=complete_town),
+    typer.Argument(metavar="TOWN", help="A shipped town (tidewell), or ga:FOLDER."),
 ]
 DaysOption = Annotated[
     int | None,
@@ -57,29 +56,23 @@ EncountersOption = Annotated[
 FromLogOption = Annotated[bool, typer.Option("--from-log", help="Let people meet when the town's log says so.")]
 ResumeOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="SIM", help="Go on with a simulation, by its id, or @last.", autocompletion=complete_simulation
-    ),
+    typer.Option(metavar="SIM", help="Go on with a simulation, by its id, or @last."),
 ]
 
 
-@with_budget
+@grouped
 def simulate(
+    asked: RequestOptions,
+    budget: BudgetOptions,
     town: TownArgument = None,
     days: DaysOption = None,
     encounters_per_day: EncountersOption = None,
     from_log: FromLogOption = False,
     resume: ResumeOption = None,
-    removal_factor: options.LambdaOption = None,
-    seed: options.SeedOption = None,
-    model: options.ModelOption = None,
-    rehearse: options.RehearseOption = False,
-    settings: options.SettingsOption = None,
-    extension: options.ExtensionOption = None,
-    limits: Limits = NO_LIMITS,
-    trust_remote_code: options.CodeOption = None,
-    store: options.StoreOption = None,
-    as_json: options.JsonOption = False,
+    extension: ExtensionOption = None,
+    trust_remote_code: CodeOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Let days pass in a town: people meet, talk, remember and reflect. Every conversation is a run of its own.
 
@@ -87,44 +80,29 @@ def simulate(
     """
     from tertulia.runs.planning.simulations import begin_simulation, plan_simulation
 
-    chosen = read_settings(settings, seed=seed)
+    request, limits = replace(asked.request(), additions=additions(extension)), budget.limits()
     if resume is not None:
         given = {
             "TOWN": town,
             "--encounters-per-day": encounters_per_day,
             "--from-log": from_log,
-            "--seed": seed is not None,
-            "--lambda or --set": chosen or removal_factor is not None,
-            "--model": model,
-            "--rehearse": rehearse,
+            "--seed": asked.seed is not None,
+            "--lambda or --set": asked.settings or asked.removal_factor is not None,
+            "--model": asked.model,
+            "--rehearse": asked.rehearse,
         }
-        _check_leaves_out(resume, given)
-        _resume(resume, days, additions(extension), trust_remote_code, store, as_json, limits)
+        if wrong := next((name for name, value in given.items() if value), None):
+            raise UsageError(f"--resume {resume} goes on with what the simulation began with; leave out {wrong}")
+        _resume(resume, days, request.additions, trust_remote_code, store, as_json, limits)
         return
     if town is None:
         raise UsageError("no town; name one (tidewell, or ga:FOLDER), or give --resume SIM")
-    plan = plan_simulation(
-        town,
-        chosen,
-        removal_factor=removal_factor,
-        seed=read_seed(chosen, DEFAULT_SEED),
-        days=days or 1,
-        encounters_per_day=encounters_per_day,
-        from_log=from_log,
-        model=read_model(model, rehearse),
-        additions=additions(extension),
-    )
+    plan = plan_simulation(town, request, days=days or 1, encounters_per_day=encounters_per_day, from_log=from_log)
     for note in links_of(plan.town.town):
         print_note(note)
     limits.budget.check_prices(names_of_models(plan.model, None, plan.parameters))
     with SqlStore.open(store_path(store)) as opened:
         _drive(opened, plan.model, partial(begin_simulation, opened, plan), trust_remote_code, as_json, limits)
-
-
-def _check_leaves_out(resume: str, given: Mapping[str, object]) -> None:
-    """Raise `UsageError` if a simulation that goes on is given other arguments than those that may change."""
-    if wrong := next((name for name, value in given.items() if value), None):
-        raise UsageError(f"--resume {resume} goes on with what the simulation began with; leave out {wrong}")
 
 
 def _resume(
@@ -147,7 +125,7 @@ def _resume(
             opened.clear_locks()
             more = f"tertulia simulate --resume {simulation.simulation} --days {simulation.days + 1}"
             progress().print(plain(f"simulation {simulation.simulation} is finished; for more days: {more}"))
-            _print_end(opened, summary(opened, simulation, "finished"), as_json)
+            print_end(opened, summary(opened, simulation, "finished"), as_json)
             return
         limits.budget.check_prices(
             names_of_models(simulation.model, None, Parameters.model_validate(simulation.parameters))
@@ -182,18 +160,8 @@ def _drive(
                 case EncounterFinished() if not as_json:
                     line.write(lambda: print_encounter(event.encounter, event.turns))
                 case SimulationEnded():
-                    line.write(lambda: _print_end(store, event, as_json))
+                    line.write(lambda: print_end(store, event, as_json))
                 case Noted():
                     line.write(lambda: print_note(event.text))
 
         drive_simulation(store, simulation, engines, registry, show, limits)
-
-
-def _print_end(store: SqlStore, end: SimulationEnded, as_json: bool) -> None:
-    """Print the command that goes on if a simulation did not finish, and its ending if JSON is asked for."""
-    if isinstance(end.error, StoppedError):
-        progress().print(plain(str(end.error)))
-    if end.status != "finished":
-        progress().print(plain(f"to go on: tertulia simulate --resume {end.simulation}{store_hint(store)}"))
-    if as_json:
-        print_json(fields_of(end, "simulation", "status", "days", "encounters", "turns"))

@@ -8,7 +8,6 @@ import typer
 from tertulia.cli.driving import store_hint
 from tertulia.cli.opening import open_existing
 from tertulia.cli.options import JsonOption, StoreOption
-from tertulia.cli.terminal.completion import complete_run
 from tertulia.cli.terminal.output import data, plain, print_json
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.state.documents import SCHEMA_VERSION
@@ -20,9 +19,7 @@ _BY = "tertulia stop"
 def stop(
     run: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="RUN", help="Ids of runs or simulations, @last, or experiments.", autocompletion=complete_run
-        ),
+        typer.Argument(metavar="RUN", help="Ids of runs or simulations, @last, or experiments."),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All that is driven in the store.")] = False,
     wait: Annotated[float, typer.Option(metavar="S", help="For how many seconds to wait until it has stopped.")] = 10.0,

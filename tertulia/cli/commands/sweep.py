@@ -2,26 +2,28 @@
 
 import shlex
 import sys
-from typing import Annotated
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tertulia.cli import options
-from tertulia.cli.budget import NO_LIMITS, with_budget
-from tertulia.cli.lab.trials import print_estimate, print_trials, run_trials
+from tertulia.cli.lab.trials import TrialOptions, print_estimate, print_trials, run_trials
 from tertulia.cli.opening import open_existing
+from tertulia.cli.option_groups import grouped
 from tertulia.cli.option_values import read_seed, read_settings
-from tertulia.cli.terminal.completion import complete_scenario
-from tertulia.cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
 from tertulia.runs.access.model_names import REHEARSAL
-from tertulia.runs.driving.limits import Limits
+from tertulia.storage.store import SqlStore
+
+if TYPE_CHECKING:
+    from tertulia.lab.experiments.experiment import Experiment
 
 ScenariosArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="SCENARIO…",
         help="Scenarios as `tertulia run` takes them; NAME:all for all cases of a town or a log. Or RUN@TURN.",
-        autocompletion=complete_scenario,
     ),
 ]
 LambdasOption = Annotated[
@@ -40,26 +42,49 @@ CohortOption = Annotated[
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Only print what it would take; nothing is stored.")]
 
 
-@with_budget
+@dataclass(frozen=True)
+class GridOptions:
+    """The settings of an experiment, and the number of its trials."""
+
+    lambdas: LambdasOption = None
+    trials: TrialsOption = 10
+    rounds: options.RoundsOption = None
+    seed: options.SeedOption = None
+    model: options.ModelOption = None
+    rehearse: options.RehearseOption = False
+    settings: options.SettingsOption = None
+    name: NameOption = None
+    side_by_side: CohortOption = 10
+
+    def experiment(
+        self, scenarios: Sequence[str], store: SqlStore, extensions: Sequence[str] | None
+    ) -> tuple["Experiment", list[str]]:
+        """Return the experiment, and the models that it may name; `UsageError` if it can't be run."""
+        from tertulia.lab.experiments.sweeping import sweep_experiment
+
+        chosen = read_settings(self.settings)
+        experiment = sweep_experiment(
+            scenarios,
+            self.lambdas,
+            chosen,
+            trials=self.trials,
+            rounds=self.rounds,
+            seed=read_seed(chosen) if self.seed is None else self.seed,
+            model=REHEARSAL if self.rehearse else self.model,
+            name=self.name,
+            cohort_size=self.side_by_side,
+            extensions=extensions,
+            store=store,
+        )
+        return experiment, [value for value in (self.model, *chosen.values()) if isinstance(value, str)]
+
+
+@grouped
 def sweep(
     scenarios: ScenariosArgument,
-    lambdas: LambdasOption = None,
-    trials: TrialsOption = 10,
-    rounds: options.RoundsOption = None,
-    seed: options.SeedOption = None,
-    model: options.ModelOption = None,
-    rehearse: options.RehearseOption = False,
-    settings: options.SettingsOption = None,
-    extension: options.ExtensionOption = None,
-    trust_remote_code: options.CodeOption = None,
-    name: NameOption = None,
-    side_by_side: CohortOption = 10,
+    grid: GridOptions,
+    trials: TrialOptions,
     dry_run: DryRunOption = False,
-    on: OnOption = "local",
-    workers: WorkersOption = None,
-    shards: ShardsOption = None,
-    scorers: ScorersOption = None,
-    limits: Limits = NO_LIMITS,
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -73,30 +98,12 @@ def sweep(
     """
     from tertulia.lab.experiments.fork_effects import effects_after
     from tertulia.lab.experiments.fork_points import as_typed
-    from tertulia.lab.experiments.sweeping import sweep_experiment
 
-    chosen = read_settings(settings)
     with open_existing(store) as opened:
-        experiment = sweep_experiment(
-            scenarios,
-            lambdas,
-            chosen,
-            trials=trials,
-            rounds=rounds,
-            seed=read_seed(chosen, 0) if seed is None and "seed" in chosen else seed,
-            model=REHEARSAL if rehearse else model,
-            name=name,
-            cohort_size=side_by_side,
-            extensions=extension,
-            store=opened,
-        )
+        experiment, named = grid.experiment(scenarios, opened, trials.extension)
         if dry_run:
-            print_estimate(opened, experiment, as_json, extension)
+            print_estimate(opened, experiment, as_json, trials.extension)
             return
         way_on = shlex.join(["tertulia", *as_typed(sys.argv[1:], experiment.cases[0])])
-        named = [value for value in (model, *chosen.values()) if isinstance(value, str)]
-        where, code = Where(on, workers, shards, scorers, limits), trust_remote_code
-        ran = run_trials(
-            opened, experiment, way_on, named=named, extensions=extension, with_code=code, where=where, as_json=as_json
-        )
+        ran = run_trials(opened, experiment, way_on, trials, named=named, as_json=as_json)
         print_trials(experiment, ran, as_json, effects_after(opened, experiment))

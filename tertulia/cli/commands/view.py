@@ -12,7 +12,6 @@ import typer
 
 from tertulia.cli.environment import configuration_folder, model_access, store_path
 from tertulia.cli.options import JsonOption, StoreOption
-from tertulia.cli.terminal.completion import complete_run
 from tertulia.cli.terminal.output import plain, print_json, progress
 from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.errors import UsageError
@@ -22,9 +21,7 @@ from tertulia.storage.store import SqlStore
 
 RunArgument = Annotated[
     str | None,
-    typer.Argument(
-        metavar="RUN", help="The run or simulation to show first: an id or @last.", autocompletion=complete_run
-    ),
+    typer.Argument(metavar="RUN", help="The run or simulation to show first: an id or @last."),
 ]
 PortOption = Annotated[
     int,

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from tertulia.cli import options
-from tertulia.cli.budget import NO_LIMITS, with_budget
 from tertulia.cli.commands.sweep import DryRunOption
 from tertulia.cli.driving import store_hint
 from tertulia.cli.environment import store_path, user_trust
@@ -22,13 +21,12 @@ from tertulia.cli.lab.reports import (
     print_missing,
     write_report,
 )
-from tertulia.cli.lab.trials import print_estimate, print_trials, run_trials
+from tertulia.cli.lab.trials import TrialOptions, print_estimate, print_trials, run_trials
 from tertulia.cli.opening import open_existing
+from tertulia.cli.option_groups import grouped
 from tertulia.cli.terminal.output import data, print_json
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.terminal.tables import Row, print_table
-from tertulia.cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
-from tertulia.runs.driving.limits import Limits
 from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.text import shell_argument
 from tertulia.storage.store import SqlStore
@@ -47,21 +45,15 @@ def _print_schema(is_asked: bool) -> None:
         raise typer.Exit(0)
 
 
-@with_budget
+@grouped
 def run(
     file: FileArgument,
-    extension: options.ExtensionOption = None,
-    trust_remote_code: options.CodeOption = None,
+    trials: TrialOptions,
     dry_run: DryRunOption = False,
     schema: Annotated[
         bool,
         typer.Option("--schema", callback=_print_schema, is_eager=True, help="Print the JSON Schema of such files."),
     ] = False,
-    on: OnOption = "local",
-    workers: WorkersOption = None,
-    shards: ShardsOption = None,
-    scorers: ScorersOption = None,
-    limits: Limits = NO_LIMITS,
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -72,35 +64,20 @@ def run(
     from tertulia.lab.experiments.experiment import read_experiment
 
     with status_line("trying cases and settings") as line:
-        experiment = read_experiment(file, extension or (), user_trust(line))
+        experiment = read_experiment(file, trials.extension or (), user_trust(line))
     with SqlStore.open(store_path(store), create=not dry_run) as opened:
         if dry_run:
-            print_estimate(opened, experiment, as_json, extension)
+            print_estimate(opened, experiment, as_json, trials.extension)
             return
         way_on = shlex.join(["tertulia", *sys.argv[1:]])
-        where = Where(on, workers, shards, scorers, limits)
-        ran = run_trials(
-            opened,
-            experiment,
-            way_on,
-            extensions=extension,
-            with_code=trust_remote_code,
-            where=where,
-            as_json=as_json,
-        )
+        ran = run_trials(opened, experiment, way_on, trials, as_json=as_json)
     print_trials(experiment, ran, as_json)
 
 
-@with_budget
+@grouped
 def resume(
     experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Its name (see `tertulia lab list`).")],
-    extension: options.ExtensionOption = None,
-    trust_remote_code: options.CodeOption = None,
-    on: OnOption = "local",
-    workers: WorkersOption = None,
-    shards: ShardsOption = None,
-    scorers: ScorersOption = None,
-    limits: Limits = NO_LIMITS,
+    trials: TrialOptions,
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -114,10 +91,7 @@ def resume(
         known = experiment_of(opened.experiments.get(experiment))
         require_files_of(known, opened.path, user_trust())
         way_on = f"tertulia lab resume{store_hint(opened)} {shell_argument(experiment)}"
-        where = Where(on, workers, shards, scorers, limits)
-        ran = run_trials(
-            opened, known, way_on, extensions=extension, with_code=trust_remote_code, where=where, as_json=as_json
-        )
+        ran = run_trials(opened, known, way_on, trials, as_json=as_json)
     print_trials(known, ran, as_json)
 
 

@@ -19,18 +19,18 @@ from tertulia.cli.lab.reports import (
     write_summary,
 )
 from tertulia.cli.lab.reports_of_runs import OPTIONS_OF_RUNS, print_report_of_runs
+from tertulia.cli.option_groups import grouped
 from tertulia.cli.option_values import read_model
-from tertulia.cli.terminal.completion import complete_report, complete_report_input
 from tertulia.cli.terminal.output import data, print_json
 from tertulia.cli.terminal.tables import Row, print_table
-from tertulia.cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
+from tertulia.cli.where import WhereOptions
 from tertulia.lab.reports.report_names import ABOUT, ALL, OF_RUNS
 from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.errors import NotFoundError, UsageError, nearest_hint
 
 NameArgument = Annotated[
     str | None,
-    typer.Argument(metavar="NAME", help="A report; without it the reports are listed.", autocompletion=complete_report),
+    typer.Argument(metavar="NAME", help="A report; without it the reports are listed."),
 ]
 InputsArgument = Annotated[
     list[str] | None,
@@ -38,7 +38,6 @@ InputsArgument = Annotated[
         metavar="CASE|RUN",
         help="Scenarios in the place of the report's, as `tertulia run` takes them, NAME:all for all cases of a town "
         "or of a log; of album and population the stored runs.",
-        autocompletion=complete_report_input,
     ),
 ]
 QuickOption = Annotated[bool, typer.Option("--quick", help="The small size: for a small model on a processor.")]
@@ -59,8 +58,10 @@ OutOption = Annotated[
 ]
 
 
+@grouped
 def report(
     context: typer.Context,
+    where: WhereOptions,
     name: NameArgument = None,
     inputs: InputsArgument = None,
     quick: QuickOption = False,
@@ -77,10 +78,6 @@ def report(
     force: ForceOption = False,
     report_only: ReportOnlyOption = False,
     dry_run: DryRunOption = False,
-    on: OnOption = "local",
-    workers: WorkersOption = None,
-    shards: ShardsOption = None,
-    scorers: ScorersOption = None,
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -103,9 +100,9 @@ def report(
         asked = read_model(model, rehearse) if model or rehearse else None
         print_report_of_runs(name, wanted, inputs or (), asked, is_written=out is not None)
         return
-    where = None if report_only else Where(on, workers, shards, scorers)
+    place = None if report_only else where
     sizes = {"trials": trials, "rounds": rounds, "seed": seed, "cohort_size": side_by_side}
-    _make(name, wanted, quick, inputs, {**sizes, "model": read_model(model, rehearse)}, where, dry_run)
+    _make(name, wanted, quick, inputs, {**sizes, "model": read_model(model, rehearse)}, place, dry_run)
 
 
 def _make(
@@ -114,7 +111,7 @@ def _make(
     quick: bool,
     cases: Sequence[str] | None,
     changes: Mapping[str, Any],
-    where: Where | None,
+    where: WhereOptions | None,
     dry_run: bool,
 ) -> None:
     """Make a report, or all with a summary; exit with 1 if a conversation that was to be run is missing.

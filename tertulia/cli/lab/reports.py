@@ -12,15 +12,15 @@ import typer
 
 from tertulia.cli.driving import exit_when_interrupted
 from tertulia.cli.environment import print_note, user_trust
-from tertulia.cli.lab.trials import print_estimate, run_trials
+from tertulia.cli.lab.trials import TrialOptions, print_estimate, run_trials
 from tertulia.cli.opening import open_embedding_model, open_language_model
 from tertulia.cli.terminal.output import plain, print_json, progress
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.views.findings import print_findings
-from tertulia.cli.where import Where
+from tertulia.cli.where import WhereOptions
 from tertulia.lab.reports.report_names import ALL
 from tertulia.runs.access.named_files import readable
-from tertulia.runs.planning.starting import DEFAULT_MODEL
+from tertulia.runs.planning.request import DEFAULT_MODEL
 from tertulia.state.errors import UsageError
 from tertulia.state.parameters import Parameters
 from tertulia.storage.addresses import StoreAddress
@@ -56,7 +56,7 @@ FluencyOption = Annotated[
 
 
 def make_report_of_paper(
-    wanted: "WantedReport", report: "Report", experiment: "Experiment", where: Where | None, dry_run: bool
+    wanted: "WantedReport", report: "Report", experiment: "Experiment", where: WhereOptions | None, dry_run: bool
 ) -> "Findings | None":
     """Run missing trials (none without `where`), write a report, and return its findings; none in a dry run."""
     from tertulia.lab.reports.report_making import control_of
@@ -72,13 +72,12 @@ def make_report_of_paper(
             print_missing(opened, experiment)
         else:
             began = time.monotonic(), _cpu_s()
-            _, new = run_trials(
-                opened, experiment, _command(), named=[experiment.model], with_code=wanted.with_code, where=where
-            )
+            chosen = TrialOptions(**vars(where), trust_remote_code=[*wanted.with_code])
+            _, new = run_trials(opened, experiment, _command(), chosen, named=[experiment.model])
             if new:
                 spent = new, time.monotonic() - began[0], _cpu_s() - began[1]
             if report.orderings and (control := control_of(experiment)) is not None:
-                run_trials(opened, control, _command())
+                run_trials(opened, control, _command(), TrialOptions())
         return write_report(wanted, opened, report, experiment, spent)
 
 
@@ -181,5 +180,4 @@ def write_summary(wanted: WantedReport, findings: "list[Findings]") -> None:
 
 
 def _command() -> str:
-    """Return the command as it was typed."""
     return shlex.join(["tertulia", *sys.argv[1:]])

@@ -8,17 +8,20 @@ from tertulia.cli import options, steering
 from tertulia.cli.driving import exit_when_interrupted
 from tertulia.cli.environment import additions, model_access, store_path
 from tertulia.cli.opening import open_embedding_model
+from tertulia.cli.option_groups import grouped
 from tertulia.cli.option_values import read_model, read_settings
 from tertulia.cli.steering import PilotProgress, read_metric
 from tertulia.cli.terminal.output import plain, print_json, progress
 from tertulia.cli.terminal.status_line import status_line
-from tertulia.cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
+from tertulia.cli.where import WhereOptions
 from tertulia.state.text import counted
 from tertulia.storage.store import SqlStore
 
 
+@grouped
 def setpoint(
     scenarios: Annotated[list[str], typer.Argument(metavar="SCENARIO", help="Cases, as `tertulia run` takes them.")],
+    where: WhereOptions,
     levels: Annotated[
         str, typer.Option(metavar="A,B,…", help="What is asked for: low, medium and high.")
     ] = "low,medium,high",
@@ -29,10 +32,6 @@ def setpoint(
     model: options.ModelOption = None,
     rehearse: options.RehearseOption = False,
     settings: options.SettingsOption = None,
-    on: OnOption = "local",
-    workers: WorkersOption = None,
-    shards: ShardsOption = None,
-    scorers: ScorersOption = None,
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -48,7 +47,7 @@ def setpoint(
     tasks = [CalibrationTask(scenario, chosen, named, metric, Pilot(pilot)) for scenario in scenarios]
     embed = open_embedding_model("minilm").embed if metric == "sim" else None
     with SqlStore.open(store_path(store)) as opened, exit_when_interrupted(), status_line("calibrating λ") as line:
-        executor = Where(on, workers, shards, scorers).executor(opened, model_access(line, [named]), additions(None))
+        executor = where.executor(opened, model_access(line, [named]), additions(None))
         wanted = [level.strip() for level in levels.split(",")]
         found = [land(opened, task, wanted, trials, executor, PilotProgress(line).event, embed) for task in tasks]
     if as_json:

@@ -1,17 +1,19 @@
 """Run the trials of an experiment for a command, show progress, and print how to go on if they stop."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.tree import Tree
 
+from tertulia.cli import options
+from tertulia.cli.budget import BudgetOptions
 from tertulia.cli.driving import exit_when_interrupted
 from tertulia.cli.environment import additions, model_access, print_note
 from tertulia.cli.terminal.output import data, plain, print_json, progress
 from tertulia.cli.terminal.status_line import StatusLine, can_ask, status_line
-from tertulia.cli.where import HERE, Where
+from tertulia.cli.where import WhereOptions
 from tertulia.runs.access.named_files import remember_files
 from tertulia.runs.driving.events import Event, Noted, RunEnded
 from tertulia.state.documents import SCHEMA_VERSION
@@ -25,15 +27,21 @@ if TYPE_CHECKING:
     from tertulia.lab.experiments.reached import Progress
 
 
+@dataclass(frozen=True)
+class TrialOptions(BudgetOptions, WhereOptions):
+    """How the trials of an experiment are run."""
+
+    extension: options.ExtensionOption = None
+    trust_remote_code: options.CodeOption = None
+
+
 def run_trials(
     store: SqlStore,
     experiment: "Experiment",
     way_on: str,
+    chosen: TrialOptions,
     *,
     named: Sequence[str] = (),
-    extensions: Sequence[str] | None = None,
-    with_code: Sequence[str] | None = None,
-    where: Where = HERE,
     as_json: bool = False,
 ) -> tuple["Progress", int]:
     """Run the missing trials, and return the progress of the experiment and the number of new trials.
@@ -41,8 +49,6 @@ def run_trials(
     Args:
         way_on: The command that goes on with it.
         named: The models that the command names.
-        extensions: Files with nodes and mechanisms that the command names.
-        with_code: Models whose own Python code may run.
         as_json: Whether an interruption is printed as JSON.
 
     Raises:
@@ -53,6 +59,7 @@ def run_trials(
     from tertulia.lab.experiments.reached import progress_of
     from tertulia.lab.experiments.running import run_experiment
 
+    limits = chosen.limits()
     counts = ExperimentProgress(progress_of(store, experiment))
     with exit_when_interrupted(), status_line(counts.text) as line:
 
@@ -69,9 +76,9 @@ def run_trials(
             if isinstance(event, RunEnded) and counts.ended % experiment.cohort_size == 0 and not can_ask():
                 progress().print(plain(counts.text))
 
-        added = additions(extensions)
+        added = additions(chosen.extension)
         remember_files(experiment.files(), added.trust)
-        executor = where.executor(store, model_access(line, named, with_code), added)
+        executor = chosen.executor(store, model_access(line, named, chosen.trust_remote_code), added, limits)
         try:
             after = run_experiment(store, experiment, executor, show, announce)
         except (KeyboardInterrupt, SystemExit, StoppedError) as error:

@@ -87,7 +87,6 @@ class Seat:
 
 
 def _print(text: Text) -> None:
-    """Print a line to standard error; a terminal breaks it between words."""
     console = progress()
     console.print(text, soft_wrap=not console.is_terminal)
 

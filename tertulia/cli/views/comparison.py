@@ -12,13 +12,11 @@ from rich.text import Text
 from tertulia.cli.terminal.output import plain
 from tertulia.cli.terminal.tables import has_room
 from tertulia.state.garbage import without_collection
-from tertulia.state.meeting import Start
-from tertulia.state.text import clean, number
+from tertulia.state.text import number
 from tertulia.views.reading.comparing import RunComparison, contract_path, settings_that_differ
-from tertulia.views.reading.differences import Difference, TurnComparison, word_differences
-from tertulia.views.reading.turn_documents import Document
-from tertulia.views.wording.comparison_phrases import parting_line, what_differs
-from tertulia.views.wording.phrases import clock, made_with, people_line, silence
+from tertulia.views.reading.differences import Difference, TurnComparison
+from tertulia.views.wording.comparison_phrases import parting_line
+from tertulia.views.wording.phrases import made_with, people_line
 from tertulia.views.wording.turn_lines import turn_lines
 
 #: Characters of a text, and of any other value, that a table shows.
@@ -69,57 +67,14 @@ def _print_same(console: Console, turns: Sequence[int]) -> None:
 
 
 def _print_turn(console: Console, turn: TurnComparison, compared: RunComparison) -> None:
+    text = "\n".join(turn_lines(turn, compared))
     if console.is_terminal:
-        _print_turn_in_colours(console, turn, compared)
+        console.print(Text(text))
     else:  # rich takes a millisecond for it
-        print("\n".join(turn_lines(turn, compared)), file=console.file, flush=True)
+        print(text, file=console.file, flush=True)
     if turn.a is not None and turn.b is not None and compared.turn is not None:
         _print_paths(console, turn.differences)
     console.print()
-
-
-def _print_turn_in_colours(console: Console, turn: TurnComparison, compared: RunComparison) -> None:
-    console.print(plain(f"turn {turn.turn}" if turn.turn else "the preparation", "bold cyan"))
-    if turn.turn:
-        _print_utterances(console, turn, compared)
-    if turn.a is not None and turn.b is not None:
-        table = Table.grid(padding=(0, 2, 0, 0))
-        table.add_column(style="dim", no_wrap=True)
-        for subject, words in what_differs(turn.a, turn.b, turn.aspects):
-            table.add_row(subject, plain(words))
-        console.print(Padding(table, (0, 0, 0, 2), expand=False))
-
-
-def _print_utterances(console: Console, turn: TurnComparison, compared: RunComparison) -> None:
-    """Print the utterances of both runs, side by side, and mark the words of one alone."""
-    texts = [(left or beside or {})["text"] for left, beside in ((turn.a, turn.b), (turn.b, turn.a))]
-    grid = Table.grid(padding=(0, 2, 0, 0), expand=True)
-    for _ in texts:
-        grid.add_column(ratio=1)
-    grid.add_row(
-        *(
-            _utterance(name, left, words, start, silence_s)
-            for name, left, words, start, silence_s in zip(
-                "AB", (turn.a, turn.b), word_differences(*texts), compared.starts, compared.silences_s, strict=True
-            )
-        )
-    )
-    console.print(Padding(grid, (0, 0, 0, 2)))
-
-
-def _utterance(
-    name: str, document: Document | None, passages: Sequence[tuple[str, bool]], start: Start, silence_s: float
-) -> Text:
-    line = Text.assemble((name, _STYLES[name]), "  ")
-    if document is None:
-        return line.append("–", "dim")
-    line.append(f"{clock(document['clock'], start).strip()}  ", "dim")
-    if document["speaker"] is None:
-        return line.append(silence(silence_s), "dim italic")
-    line.append_text(plain(f"{document['speaker']}:", "bold"))
-    for words, is_common in passages:
-        line.append(" ").append(clean(words), None if is_common else f"underline {_STYLES[name]}")
-    return line.append("  ∎", "dim") if document["ending"] else line
 
 
 def _print_paths(console: Console, differences: Iterable[Difference]) -> None:

@@ -15,7 +15,7 @@ from tertulia.metrics.variety import mean_variety
 from tertulia.state.records import Record
 from tertulia.state.text import number
 from tertulia.views.measuring.measurement import Measurement
-from tertulia.views.reading.sense import mean_sense
+from tertulia.views.reading.faults import mean_sense
 
 #: The folders above a Generative Agents run, in the name of a case.
 _FOLDERS = re.compile(r"^ga:.*/(?=[^/])")

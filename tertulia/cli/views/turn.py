@@ -11,14 +11,14 @@ from rich.text import Text
 from tertulia.cli.terminal.output import bar, plain
 from tertulia.state.records import Candidate, Prompt, Unit
 from tertulia.state.text import clean, in_words, number
+from tertulia.views.reading.faults import faults_in_words
 from tertulia.views.reading.removal import remarks, removal_in_words, variations_in_words, written_in_words
-from tertulia.views.reading.sense import faults_in_words
-from tertulia.views.reading.turns import TurnDetails, as_written
+from tertulia.views.reading.turns import LineDetails, as_written
 
 _BAR = 16
 
 
-def print_making(console: Console, details: TurnDetails) -> None:
+def print_making(console: Console, details: LineDetails) -> None:
     """Print the making of an utterance."""
     if details.prompt is None:
         console.print(plain("written by hand: there was no prompt, and nobody judged it", "dim"))
@@ -33,13 +33,12 @@ def print_making(console: Console, details: TurnDetails) -> None:
     _print_candidates(console, details)
 
 
-def _print_variations(console: Console, details: TurnDetails, prompt: Prompt) -> None:
-    """Print the variations of the prompt, if the run has any."""
+def _print_variations(console: Console, details: LineDetails, prompt: Prompt) -> None:
     if variations := variations_in_words(details, prompt):
         console.print(plain("varied: " + "; ".join(variations), "bold"))
 
 
-def _print_units(console: Console, details: TurnDetails, prompt: Prompt) -> None:
+def _print_units(console: Console, details: LineDetails, prompt: Prompt) -> None:
     """Print every unit with how much the line leaned on it as bar and number, the measured loss, and the score of λ.
 
     A removed unit is marked and struck. Bars grow with the root of the number, so that small ones differ, too.
@@ -89,14 +88,14 @@ class _Column:
         return f"{drawn}{number(self.scores.get(unit), digits):>{width}}  "
 
 
-def _print_attention(console: Console, details: TurnDetails) -> None:
+def _print_attention(console: Console, details: LineDetails) -> None:
     first, *remarks = removal_in_words(details)
     console.print(plain(first, "dim" if details.record.scores is None else "bold"))
     for remark in remarks:
         console.print(plain(remark, "yellow"))
 
 
-def _print_candidates(console: Console, details: TurnDetails) -> None:
+def _print_candidates(console: Console, details: LineDetails) -> None:
     record, parameters = details.record, details.run.parameters
     threshold = parameters.get("inconsistency_threshold")
     judged = f"judged: {record.judged_by}, conflict above θ = {threshold}" if record.judged_by else "not judged"
@@ -108,7 +107,7 @@ def _print_candidates(console: Console, details: TurnDetails) -> None:
         _print_candidate(console, candidate, details)
 
 
-def _print_candidate(console: Console, candidate: Candidate, details: TurnDetails) -> None:
+def _print_candidate(console: Console, candidate: Candidate, details: LineDetails) -> None:
     chosen = candidate.attempt == details.record.chosen
     runs = ", ".join(number(value, 2) for value in candidate.inconsistency_runs)
     figure = f"{number(candidate.inconsistency)}{f' ({runs})' if len(candidate.inconsistency_runs) > 1 else ''}"

@@ -17,7 +17,7 @@ from tertulia.state.store import Store
 from tertulia.state.text import counted
 from tertulia.views.reading.differences import differences, settings_documents
 from tertulia.views.reading.exchanges import read_exchanges
-from tertulia.views.reading.sense import faults_by_call
+from tertulia.views.reading.faults import faults_by_call
 
 #: The settings that are compared.
 SETTINGS = ("low", "high")

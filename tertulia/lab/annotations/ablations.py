@@ -23,7 +23,7 @@ from tertulia.lab.stability import redrawn
 from tertulia.models.local.platforms import platform_of
 from tertulia.nodes.scorers.attention import options_of_reading
 from tertulia.nodes.scorers.embedding_similarity import LATEST_LINES, similarity_scores
-from tertulia.nodes.utterance.generate import utterance_request
+from tertulia.nodes.utterance.requests import utterance_request
 from tertulia.nodes.utterance.score_line import scores_of_line
 from tertulia.prompts.remove import remove_units
 from tertulia.state.annotation import Annotation, Instrument

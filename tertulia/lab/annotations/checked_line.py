@@ -16,7 +16,7 @@ from tertulia.state.line_scores import reader_of
 from tertulia.state.meeting import Meeting
 from tertulia.state.records import Candidate, Reply
 from tertulia.storage.store import SqlStore
-from tertulia.views.reading.turns import TurnDetails, read_thought
+from tertulia.views.reading.turns import LineDetails, ThoughtDetails, TurnDetails, read_thought
 from tertulia.views.reading.why import parameters_of_speaker
 
 #: The units that are left out: those with the highest scores. Two sources may say much the same, and scores put the one
@@ -34,7 +34,7 @@ class CheckedLine:
         ablated: The line with the units of the prompt that it answered that can be named.
     """
 
-    details: TurnDetails
+    details: LineDetails
     part: str
     reader: str
     ablated: AblatedLine
@@ -48,7 +48,7 @@ class CheckedLine:
     def reply_prefix(self) -> str:
         """The beginning of the reply that ended the prompt; a thought has none."""
         assert self.details.prompt is not None
-        return reply_prefix_of(self.details.prompt) if self.details.thinker is None else ""
+        return "" if isinstance(self.details, ThoughtDetails) else reply_prefix_of(self.details.prompt)
 
     @property
     def is_writers(self) -> bool:
@@ -74,7 +74,7 @@ class CheckedLine:
 
     def words_of(self, reply: Reply, model: LanguageModel) -> list[tuple[int, int]]:
         """Return which tokens of the reply are the words that are read."""
-        texts = self.details.words
+        texts = self.details.texts if isinstance(self.details, ThoughtDetails) else ()
         return tokens_of_texts(model.tokenizer, reply.tokens, texts) if texts else [reply.text_tokens]
 
     def losses(self, values: Mapping[Kept, float]) -> dict[str, float]:
@@ -125,7 +125,7 @@ def thought_to_check(
     return _checked_line(store, found, f"the thought of {agent}", reader or _reader_of(found))
 
 
-def _refuse_rehearsed(details: TurnDetails) -> None:
+def _refuse_rehearsed(details: LineDetails) -> None:
     if details.run.rehearsed:
         raise UsageError(
             f"run {details.run.run} is rehearsed: a stand-in has no likelihoods that could be measured; run it with a "
@@ -133,13 +133,13 @@ def _refuse_rehearsed(details: TurnDetails) -> None:
         )
 
 
-def _candidate_of(details: TurnDetails) -> Candidate | None:
+def _candidate_of(details: LineDetails) -> Candidate | None:
     """Return the candidate that was said; `None` if no model wrote it."""
     chosen = (each for each in details.candidates if each.attempt == details.record.chosen)
     return next((each for each in chosen if each.origin != "by_hand"), None)
 
 
-def _reader_of(details: TurnDetails) -> str:
+def _reader_of(details: LineDetails) -> str:
     """Return the model that reads a line: the one that scored it, else the surrogate of its writer, or the writer."""
     if (recorded := reader_of(details.record.line_scored_by)) is not None:
         return recorded
@@ -147,7 +147,7 @@ def _reader_of(details: TurnDetails) -> str:
     return details.writer if surrogate is None or not is_chat_name(details.writer) else surrogate
 
 
-def _checked_line(store: SqlStore, details: TurnDetails, part: str, reader: str) -> CheckedLine:
+def _checked_line(store: SqlStore, details: LineDetails, part: str, reader: str) -> CheckedLine:
     record, candidate = details.record, _candidate_of(details)
     assert candidate is not None
     assert record.prompt is not None

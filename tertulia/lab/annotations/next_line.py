@@ -63,7 +63,7 @@ class SpokenLine:
 
     def rendered(self, store: Store, model: LanguageModel) -> RenderedPrompt:
         """Return the prompt that was answered, as the model was fed it."""
-        from tertulia.nodes.utterance.generate import utterance_request  # only reading with a model needs the graphs
+        from tertulia.nodes.utterance.requests import utterance_request  # only reading with a model needs the graphs
 
         prompt = remove_units(store.prompt(self.full), self.removed)
         return utterance_request(prompt, (), model.tokenizer, self.parameters).prompt

@@ -15,9 +15,8 @@ from tertulia.lab.experiments.results import TrialRun, read_results
 from tertulia.metrics.diversity import Dialogue, distinct_n, words_per_utterance
 from tertulia.metrics.statistics import Contrast, contrast_of_cases
 from tertulia.state.documents import Document
-from tertulia.state.text import counted, number
+from tertulia.state.text import clean, counted, number, shortened
 from tertulia.storage.store import SqlStore
-from tertulia.views.wording.album_phrases import shortened
 
 #: The measures, and their names for readers.
 MEASURES = {"words_per_line": "words per line", "dist3": "dist-3", "equal_lines": "equal lines"}
@@ -250,4 +249,4 @@ def _effect(name: str, effect: Effect) -> str:
 
 
 def _said(line: Line) -> str:
-    return "a silence" if line.speaker is None else shortened(f"{line.speaker}: {line.text}", _LINE_LENGTH)
+    return "a silence" if line.speaker is None else shortened(clean(f"{line.speaker}: {line.text}"), _LINE_LENGTH)

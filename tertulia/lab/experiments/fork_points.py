@@ -12,6 +12,7 @@ from typing import Any
 
 from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
 from tertulia.runs.planning.forking import plan_fork
+from tertulia.runs.planning.request import RunRequest
 from tertulia.runs.planning.starting import RunPlan, plan_run
 from tertulia.state.errors import SettingError, UsageError
 from tertulia.state.records import RunRecord
@@ -105,7 +106,7 @@ def plan_case(
     """
     point = fork_point_of(case)
     if point is None:
-        return plan_run(case, settings, model=model, additions=additions)
+        return plan_run(case, RunRequest(settings, model=model, additions=additions))
     if store is None:
         way = f"`tertulia sweep {point.run}@{point.turn}` runs trials from there"
         raise UsageError(f"case {case} is a turn of a stored run, and experiments of files have scenarios; {way}")
@@ -113,7 +114,7 @@ def plan_case(
     given = dict(settings)
     if given.get("max_turns") is not None:
         given["max_turns"] = point.turn - 1 + int(given["max_turns"])
-    plan = plan_fork(store, parent, point.turn, given, model=model, additions=additions)
+    plan = plan_fork(store, parent, point.turn, RunRequest(given, model=model, additions=additions))
     if (seat := plan.parameters.seat) is not None:
         way = f"tertulia fork {parent.run} --at {point.turn} --set seat=null, and sweep turns of that fork"
         raise UsageError(f"in run {parent.run} a person speaks for {seat}, and nobody is asked while trials run: {way}")

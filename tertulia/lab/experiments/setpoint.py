@@ -17,6 +17,7 @@ from tertulia.lab.experiments.results import Results, TrialRun, read_results
 from tertulia.lab.experiments.running import Executor, run_experiment
 from tertulia.runs.driving.events import Emit
 from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
+from tertulia.runs.planning.request import RunRequest
 from tertulia.runs.planning.starting import RunPlan, plan_run
 from tertulia.state.case_seed import case_seed_of
 from tertulia.state.errors import ModelError, SettingError, UsageError
@@ -82,7 +83,7 @@ class CalibrationTask:
         """
         settings = {ALIASES.get(name, name): value for name, value in self.settings.items()}
         settings = {name: value for name, value in settings.items() if name not in _NOT_CALIBRATED - {"max_turns"}}
-        plan = plan_run(self.scenario, settings, model=self.model, additions=self.additions)
+        plan = plan_run(self.scenario, RunRequest(settings, model=self.model, additions=self.additions))
         if plan.start.kind == "album_chat":
             raise UsageError(
                 f"{self.scenario} is an album chat, whose exchanges are held side by side: λ can't be steered in the "
@@ -124,7 +125,7 @@ class CalibrationTask:
     def experiment(self, plan: RunPlan) -> Experiment:
         """Return the pilot as an experiment; one of another metric, or a larger one, has the same conversations."""
         pilot = self.fitted_pilot(plan)
-        bare = plan_run(self.scenario, {}, model=self.model, additions=self.additions)
+        bare = plan_run(self.scenario, RunRequest(model=self.model, additions=self.additions))
         changed = dict(_changed(bare.parameters, plan.parameters))
         name = self._digest(plan, _PILOT_VERSION, "dist3", replace(pilot, trials=_PILOT_TRIALS))
         return Experiment(

@@ -11,7 +11,7 @@ from typing import Any
 from tertulia.lab.experiments.axes import value_in_words
 from tertulia.lab.experiments.experiment import Experiment, Setting, checked, experiment_with
 from tertulia.lab.experiments.fork_points import checked_fork_point, given_fork_point
-from tertulia.runs.planning.starting import DEFAULT_MODEL, DEFAULT_SEED
+from tertulia.runs.planning.request import DEFAULT_MODEL, DEFAULT_SEED
 from tertulia.state.errors import SettingError, UsageError
 from tertulia.state.parameters import NodeSetting
 from tertulia.storage.store import SqlStore

@@ -23,7 +23,7 @@ from tertulia.state.records import Candidate, Prompt, RunRecord, Trial, Unit
 from tertulia.state.store import Store
 from tertulia.storage.store import SqlStore
 from tertulia.views.measuring.dialogues import dialogue_of_run, spoken_in
-from tertulia.views.reading.turns import TurnDetails, read_turn
+from tertulia.views.reading.turns import LineDetails, read_turn
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Line:
     """
 
     part: str | None
-    details: TurnDetails
+    details: LineDetails
 
     @property
     def turn(self) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tertulia.lab.pages.page import Figure, Panel, Point, Series
 from tertulia.state.errors import MissingPackageError, extra_hint
-from tertulia.views.wording.album_phrases import shortened
+from tertulia.state.text import clean, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -210,5 +210,5 @@ def _categories(panel: Panel) -> list[float | str]:
 
 def _label(text: str) -> str:
     """Return text of any origin as a short label; matplotlib passes over those that begin with `_`."""
-    shown = shortened(text, _LABEL).encode("utf-8", "replace").decode()
+    shown = shortened(clean(text), _LABEL).encode("utf-8", "replace").decode()
     return f" {shown}" if shown.startswith("_") else shown

@@ -19,7 +19,7 @@ from tertulia.state.records import BLOCK_INITIALS, Prompt, TurnRecord
 from tertulia.state.store import Store
 from tertulia.views.measuring.participation import read_participation
 from tertulia.views.measuring.population import Conversation, conversation_of_run
-from tertulia.views.reading.sense import found_in_run
+from tertulia.views.reading.faults import found_in_run
 
 #: Lengths of n-grams.
 _LENGTHS = (1, 2, 3)

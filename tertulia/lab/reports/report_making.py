@@ -34,7 +34,7 @@ from tertulia.lab.reports.revised_turns import revised_turns
 from tertulia.metrics.inference import detectable
 from tertulia.runs.access.model_names import EMBEDDER, REHEARSAL
 from tertulia.runs.access.named_files import is_shipped
-from tertulia.runs.planning.starting import DEFAULT_MODEL
+from tertulia.runs.planning.request import DEFAULT_MODEL
 from tertulia.state.errors import NotFoundError, TertuliaError
 from tertulia.state.language_model import Embedder, LanguageModel
 from tertulia.storage.store import SqlStore

@@ -17,22 +17,17 @@ def find_settings(name: str | None) -> tuple[GroupDescription, ...]:
     groups = parameter_groups()
     if name is None:
         return groups
+    names: list[str] = []
     for group in groups:
         if group.name == name:
             return (group,)
+        names.append(group.name)
         for parameter in group.parameters:
+            names += [parameter.name, *parameter.aliases]
             if name in (parameter.name, *parameter.aliases):
                 return (GroupDescription(group.name, group.title, (parameter,)),)
-    hint = nearest_hint(name, settings_names(), otherwise="; `tertulia settings` lists what there is")
+    hint = nearest_hint(name, names, otherwise="; `tertulia settings` lists what there is")
     raise NotFoundError(f"no group or parameter {name!r}{hint}")
-
-
-def settings_names() -> list[str]:
-    """Return the names that `find_settings` finds: groups, parameters and their other names."""
-    groups = parameter_groups()
-    parameters = [parameter for group in groups for parameter in group.parameters]
-    names = [group.name for group in groups]
-    return list(dict.fromkeys([*names, *(name for found in parameters for name in (found.name, *found.aliases))]))
 
 
 def written(value: Any) -> str:

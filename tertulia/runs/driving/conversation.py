@@ -20,7 +20,7 @@ from tertulia.graphs.dialogue import DialogueGraph, build_dialogue_graph
 from tertulia.graphs.group_chat import GroupGraph, build_group_chat_graph
 from tertulia.graphs.town import TownGraph
 from tertulia.nodes.conversation.seat import invite
-from tertulia.nodes.shared.sense import has_ended_in_loop
+from tertulia.nodes.shared.line_faults import has_ended_in_loop
 from tertulia.runs.driving.events import Emit, Noted, StepStarted, TurnFinished, ignore
 from tertulia.runs.driving.held_line import wait_for_edit
 from tertulia.runs.driving.platforms import note_platform
@@ -83,7 +83,6 @@ async def drive(
 
 
 async def _drive(context: Context, checkpointer: BaseCheckpointSaver[Any], emit: Emit, ask: Ask | None) -> None:
-    """Drive a conversation, as `drive` says."""
     context.broker.clear()
     context.kept.clear()
     context = replace(context, recorded={})

@@ -127,6 +127,11 @@ class SimulationEnded:
     turns: int
     error: TertuliaError | None = None
 
+    @property
+    def way_on(self) -> str:
+        """The command that goes on."""
+        return f"simulate --resume {self.simulation}"
+
 
 Event = (
     RunStarted | StepStarted | TurnFinished | Noted | RunEnded | SimulationStarted | EncounterFinished | SimulationEnded

@@ -25,6 +25,7 @@ from tertulia.nodes.machinery.registry import Registry
 from tertulia.nodes.mechanisms.mechanism import Mechanism
 from tertulia.runs.access.engines import Engines
 from tertulia.runs.access.model_names import REHEARSAL
+from tertulia.runs.planning.request import RunRequest
 from tertulia.runs.planning.starting import RunPlan, begin_with
 from tertulia.state.cognition import Finding
 from tertulia.state.errors import ExtensionError, NodeError, TertuliaError
@@ -254,7 +255,7 @@ def _town(store: SqlStore, registry: Registry, settings: dict[str, Any]) -> Call
     from tertulia.runs.planning.simulations import plan_simulation, store_simulation
 
     nodes = {name: settings.pop(name) for name in list(settings) if name.startswith("nodes.")}
-    plan = plan_simulation("tidewell", settings, model=REHEARSAL, encounters_per_day=1)
+    plan = plan_simulation("tidewell", RunRequest(settings, model=REHEARSAL), encounters_per_day=1)
     plan = replace(plan, registry=registry, parameters=plan.parameters.with_settings(nodes))
     opened = store_simulation(store, plan, Engines(RehearsalModel(), {}, RehearsalEmbedder()))
     return lambda: drive_simulation(store, *opened, lambda event: None)

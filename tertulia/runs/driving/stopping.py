@@ -45,7 +45,6 @@ class Stopped:
     text: str
 
     def __str__(self) -> str:
-        """Return the sentence."""
         return self.text
 
 

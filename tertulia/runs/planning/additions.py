@@ -170,3 +170,11 @@ def _check_sequence(name: str, values: object, kind: type | tuple[type, ...], it
 
 
 NOTHING_ADDED = Additions()
+
+
+def additions_of(additions: Additions | None) -> Additions:
+    """Return additions, or none; `SettingError` for anything else."""
+    if additions is not None and not isinstance(additions, Additions):
+        expected = "additions are a tertulia.Additions: additions=tertulia.Additions(nodes={'score': …})"
+        raise refusal("additions", additions, expected)
+    return additions or NOTHING_ADDED

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from tertulia.runs.access.engines import THINKING, named_models
 from tertulia.runs.access.model_names import ROLES, check_models
-from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
 from tertulia.runs.planning.other_items import with_other_items
+from tertulia.runs.planning.request import NOTHING_ASKED, RunRequest
 from tertulia.runs.planning.seats import check_is_there, with_seat
 from tertulia.runs.planning.starting import RunPlan, check_start
 from tertulia.state.cognition import Trace
@@ -84,32 +84,25 @@ class StartChanges:
         return start
 
 
+NO_CHANGES = StartChanges()
+
+
 def plan_fork(
     store: "SqlStore",
     parent: RunRecord,
     at: int,
-    settings: Mapping[str, Any],
+    request: RunRequest = NOTHING_ASKED,
     *,
-    removal_factor: float | None = None,
-    changes: StartChanges | None = None,
-    model: str | None = None,
-    seed: int | None = None,
+    changes: StartChanges = NO_CHANGES,
     say: str | None = None,
-    seat: str | None = None,
-    additions: Additions = NOTHING_ADDED,
-    label: str | None = None,
 ) -> RunPlan:
     """Return the plan of a fork, checked against its parent.
 
     Args:
         at: The first turn of its own: it shares turns 1 to `at` − 1.
-        settings: Parameters by name, over those of the parent.
-        removal_factor: λ, over both.
+        request: With another model, settings that depend on the parent's are chosen again.
         changes: Changes to the parent's start.
-        model: Another model; settings that depend on the parent's are chosen again.
         say: The new words of the speaker of turn `at`.
-        seat: The participant whose words a person types from there.
-        additions: Nodes and mechanisms that may have changed since, are new, or were handed over.
 
     Raises:
         NotFoundError: The parent has not come so far, or its state there is not known.
@@ -117,14 +110,14 @@ def plan_fork(
     """
     from tertulia.nodes.machinery.extensions import with_shipped
 
-    settings = {**settings, **additions.settings}
+    additions, seat = request.additions, request.seat
+    settings = {**request.settings, **additions.settings}
     if parent.kind == "album_chat":
         _check_album_fork(parent, settings, {"say": say, "seat": seat})
     trace = _trace_before(store, parent, at, say)
-    parameters = _changed_parameters(parent, settings, removal_factor, model)
+    parameters = _changed_parameters(parent, settings, request.removal_factor, request.model)
     replaced = set(Parameters.model_validate(parent.parameters).nodes.values()) - set(parameters.nodes.values())
     registry = with_shipped(additions.reload_registry(parent, replaced), parameters.nodes.values())
-    changes = changes or StartChanges()
     start = changes.applied(store.start(parent.run), store, tuple(registry.mechanisms))
     start = additions.switched_on(start, tuple(registry.mechanisms))
     parameters = with_seat(parameters, seat, start)
@@ -135,18 +128,18 @@ def plan_fork(
     check_start(start, parameters, settings)
     if "items_from" in settings:
         start = with_other_items(start, parameters)
-    model_given, model = model, model or parent.model
+    model = request.model or parent.model
     check_models(model, start, parameters)
     return RunPlan(
         start=start,
         parameters=parameters,
         model=model,
-        seed=parent.seed if seed is None else seed,
+        seed=parent.seed if request.seed is None else request.seed,
         registry=registry,
-        label=label,
+        label=request.label,
         parent=(parent.run, at),
         words=None if say is None else in_one_line(say),
-        named=named_models(settings, model_given, *changes.models),
+        named=named_models(settings, request.model, *changes.models),
     )
 
 

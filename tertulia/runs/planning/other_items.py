@@ -62,6 +62,9 @@ def check_named_by_file(scenario: object, given: Mapping[str, Any], settings: Ma
         scenario: Its name, for the message.
         given: Settings of the scenario.
         settings: Settings of the user.
+
+    Raises:
+        SettingError: A scenario that it names is not shipped.
     """
     chosen = given.get("items_from")
     if "items_from" in settings or not isinstance(chosen, str) or all(map(is_shipped, scenarios_in(chosen))):

@@ -69,7 +69,6 @@ def language_notes(context: "Context") -> Iterator[str]:
 
 
 def _is_whole(name: str, language: str) -> bool:
-    """Return whether a file is fully translated."""
     return examples().keys() <= examples(language).keys() if name == "examples" else is_translated(name, language)
 
 

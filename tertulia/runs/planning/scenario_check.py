@@ -8,6 +8,7 @@ from typing import Any
 from tertulia.nodes.meeting.willingness import Reach, reach_of
 from tertulia.runs.planning.meeting_check import warnings_of
 from tertulia.runs.planning.prompt_language import notes_on_language, notes_on_texts
+from tertulia.runs.planning.request import RunRequest
 from tertulia.state.album import Population
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.meeting import Meeting, Start
@@ -76,7 +77,7 @@ def check_scenario(scenario: str, settings: Mapping[str, Any]) -> Checked:
 
     if is_villagers_file(Path(scenario)):
         scenario, settings = "villagers", {"villagers": str(Path(scenario).absolute()), **settings}
-    plan = plan_run(scenario, settings, model="rehearsal")
+    plan = plan_run(scenario, RunRequest(settings, model="rehearsal"))
     language = plan.parameters.language
     notes = (*notes_on_language(language), *notes_on_texts(plan.start, language))
     if not isinstance(plan.start, Meeting):

@@ -1,14 +1,15 @@
 """From a user's request to a simulation of a town: planned, begun, and opened again."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tertulia.runs.access.engines import Engines, ModelAccess, named_models, open_engines, reopen_engines
 from tertulia.runs.access.model_names import check_models
 from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
-from tertulia.runs.planning.starting import DEFAULT_MODEL, DEFAULT_SEED, with_case_seed
+from tertulia.runs.planning.request import DEFAULT_MODEL, DEFAULT_SEED, NOTHING_ASKED, RunRequest
+from tertulia.runs.planning.starting import with_case_seed
 from tertulia.runs.planning.word_rules import rating_by_words
 from tertulia.state.case_seed import resolve_case_seed
 from tertulia.state.errors import SettingError, UsageError
@@ -56,25 +57,19 @@ class SimulationPlan:
 
 def plan_simulation(
     town: str,
-    settings: Mapping[str, Any],
+    request: RunRequest = NOTHING_ASKED,
     *,
-    removal_factor: float | None = None,
     days: int = 1,
     encounters_per_day: int | None = None,
     from_log: bool = False,
-    model: str = DEFAULT_MODEL,
-    seed: int = DEFAULT_SEED,
-    additions: Additions = NOTHING_ADDED,
 ) -> SimulationPlan:
     """Return the plan of a simulation, checked before any model is opened.
 
     Args:
         town: A shipped town, or `ga:FOLDER`.
-        settings: Parameters of every conversation, by name.
-        removal_factor: λ of every conversation, over that of the settings.
+        request: Of every conversation.
         encounters_per_day: How many encounters are drawn for a day; `None` for the default.
         from_log: Whether people meet when the town's log says so.
-        additions: Nodes of the user's own.
 
     Raises:
         TertuliaError: There is no such town, or it can't be simulated like that.
@@ -87,9 +82,9 @@ def plan_simulation(
         raise UsageError("--from-log has the encounters of the log; leave out --encounters-per-day")
     opened = open_town(town, from_log)
     language = language_of(memory.text for memories in opened.memories.values() for memory in memories)
-    given = {"language": language, **settings}
-    parameters = Parameters().with_settings({**given, **additions.settings}, removal_factor=removal_factor)
-    registry = with_shipped(additions.registry(), parameters.nodes.values())
+    given = {"language": language, **request.settings, **request.additions.settings}
+    parameters = Parameters().with_settings(given, removal_factor=request.removal_factor)
+    registry = with_shipped(request.additions.registry(), parameters.nodes.values())
     registry.functions(parameters, "dialogue")
     if parameters.seat is not None:
         problem = ": nobody is asked while days pass; fork a conversation and sit there"
@@ -99,9 +94,11 @@ def plan_simulation(
         problem = ": people of a town remember their own days; fork a conversation of it with items_from"
         raise SettingError("items_from", parameters.items_from, problem)
     check_known([resident.persona.name for resident in opened.town.residents], parameters.names)
+    model, seed = request.model or DEFAULT_MODEL, DEFAULT_SEED if request.seed is None else request.seed
     check_models(model, None, parameters)
     drawn = None if from_log else encounters_per_day or ENCOUNTERS_PER_DAY
-    return SimulationPlan(town, opened, parameters, days, drawn, model, seed, named_models(settings, model), registry)
+    named = named_models(request.settings, model)
+    return SimulationPlan(town, opened, parameters, days, drawn, model, seed, named, registry)
 
 
 def begin_simulation(store: "SqlStore", plan: SimulationPlan, access: ModelAccess) -> OpenedSimulation:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from tertulia.runs.access.engines import Engines, ModelAccess, named_models, open_engines, reopen_engines
 from tertulia.runs.access.model_names import check_models, names_of_models
-from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
 from tertulia.runs.planning.other_items import check_named_by_file, with_other_items
 from tertulia.runs.planning.prompt_language import texts_of
+from tertulia.runs.planning.request import DEFAULT_MODEL, DEFAULT_SEED, NOTHING_ASKED, RunRequest
 from tertulia.runs.planning.seats import check_seat, with_seat
 from tertulia.runs.planning.word_rules import reading_addresses
 from tertulia.state.album import Population
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from tertulia.state.context import Context
     from tertulia.storage.store import SqlStore
     from tertulia.worlds.scenario_object import ScenarioObject
-
-DEFAULT_MODEL = "smollm2"
-DEFAULT_SEED = 1
 
 #: Settings of album chats alone that a user is likely to give.
 _OF_ALBUM_CHATS = ("agents", "setting", "villagers", "pictures")
@@ -74,25 +71,13 @@ class RunPlan:
 
 def plan_run(
     scenario: "str | ScenarioObject",
-    settings: Mapping[str, Any],
-    *,
-    removal_factor: float | None = None,
-    model: str = DEFAULT_MODEL,
-    seed: int = DEFAULT_SEED,
-    seat: str | None = None,
-    additions: Additions = NOTHING_ADDED,
-    label: str | None = None,
+    request: RunRequest = NOTHING_ASKED,
 ) -> RunPlan:
     """Return the plan of a new run, checked against its scenario.
 
     Args:
         scenario: A shipped name, a YAML file, `ga:FOLDER[:CASE]`, or an object; names in an object of
             the user's own program count as given by the user.
-        settings: Parameters by name, over those of the scenario.
-        removal_factor: λ, over both.
-        model: Everybody's model; `rehearsal` for a stand-in without weights.
-        seat: The participant whose words a person types.
-        additions: Nodes and mechanisms of the user's own; in a meeting everybody may switch on those mechanisms.
 
     Raises:
         TertuliaError: There is no such scenario, or it can't be run like that.
@@ -100,19 +85,19 @@ def plan_run(
     from tertulia.nodes.machinery.extensions import with_shipped
     from tertulia.worlds.catalog import extensions_of, resolve, settings_of
 
-    additions, named_here = additions.including(scenario), _named_by(scenario)
-    settings = {**settings, **additions.settings}
+    additions, named_here = request.additions.including(scenario), _named_by(scenario)
+    settings, model = {**request.settings, **additions.settings}, request.model or DEFAULT_MODEL
     registry = additions.registry(extensions_of(scenario))
     known, files = tuple(registry.mechanisms), dict[str, bytes]()
     given = settings_of(scenario, known)
-    parameters = Parameters().with_settings(given).with_settings(settings, removal_factor=removal_factor)
+    parameters = Parameters().with_settings(given).with_settings(settings, removal_factor=request.removal_factor)
     check_named_by_file(scenario, given, {**named_here, **settings})
     start = additions.switched_on(resolve(scenario, known, parameters, files), known)
     for link in links_of(start):
         additions.report(link)
     if "language" not in {**given, **settings}:
         parameters = parameters.model_copy(update={"language": language_of(texts_of(start))})
-    parameters = with_seat(parameters, seat, start)
+    parameters = with_seat(parameters, request.seat, start)
     parameters = reading_addresses(parameters, start.kind, {**given, **settings})
     registry = with_shipped(registry, parameters.nodes.values())
     registry.functions(parameters, start.kind)
@@ -123,10 +108,10 @@ def plan_run(
         start=start,
         parameters=parameters,
         model=model,
-        seed=seed,
+        seed=DEFAULT_SEED if request.seed is None else request.seed,
         registry=registry,
-        label=label,
-        named=named_models({**named_here, **settings}, model, *_models_named_by(scenario)),
+        label=request.label,
+        named=named_models({**named_here, **settings}, model, *(() if isinstance(scenario, str) else scenario.named)),
         pictures=tuple(files.values()),
     )
 
@@ -134,10 +119,6 @@ def plan_run(
 def _named_by(scenario: "str | ScenarioObject") -> Mapping[str, Any]:
     """Return the parameters of a scenario that the user's program has made: they are the user's."""
     return scenario.settings() if not isinstance(scenario, str) and scenario.is_users else {}
-
-
-def _models_named_by(scenario: "str | ScenarioObject") -> frozenset[str]:
-    return frozenset() if isinstance(scenario, str) else scenario.named
 
 
 def links_of(source: HasWithheld) -> list[str]:
@@ -253,35 +234,22 @@ def store_run(store: "SqlStore", plan: RunPlan, engines: Engines, run: str | Non
     return record
 
 
-def reopen(
-    store: "SqlStore",
-    run: RunRecord,
-    access: ModelAccess,
-    *,
-    seat: str | None = None,
-    additions: Additions = NOTHING_ADDED,
-    model: str | None = None,
-) -> "Context":
-    """Return the context in which a stored run goes on.
-
-    Args:
-        seat: Checked against the run's; `None`: not checked.
-        additions: Nodes and mechanisms that may have changed since, are new, or were handed over.
-        model: The same model on other servers, which are asked from now on; `None`: the former servers.
+def reopen(store: "SqlStore", run: RunRecord, access: ModelAccess, request: RunRequest = NOTHING_ASKED) -> "Context":
+    """Return the context in which a stored run goes on, with the seat, the additions and the servers of a request.
 
     Raises:
         TertuliaError: The run has another seat or model, an extension has changed or is gone, or a model can't be
             opened.
     """
-    check_seat(seat, run)
-    if model is not None:
-        access = _on_other_servers(run, model, access)
+    check_seat(request.seat, run)
+    if request.model is not None:
+        access = _on_other_servers(run, request.model, access)
     if run.trial is not None and run.status != "finished":
         raise UsageError(
             f"run {run.run} is a trial of experiment {run.trial.experiment}, whose calls meet those of other trials; "
             f"go on with all of them: tertulia lab resume {shell_argument(run.trial.experiment)}"
         )
-    registry = additions.reload_registry(run)
+    registry = request.additions.reload_registry(run)
     store.set_extensions(run.run, registry.extensions)
     return context_of(store, run, reopen_engines(run, access, precision_to_keep(store, run.run)), registry)
 
@@ -310,7 +278,8 @@ def context_of(
     """Return the context of a run's nodes; in a cohort, its calls are batched with those of the others.
 
     Raises:
-        UsageError: The run's nodes, or their settings, do not exist.
+        UsageError: The run's nodes do not exist, or a parameter of one is not acceptable.
+        StorageError: Its start is missing or damaged.
     """
     from tertulia.models.batching import BatchingBroker
     from tertulia.state.context import Context

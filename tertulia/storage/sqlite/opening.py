@@ -167,25 +167,6 @@ def _prepared(
     return connection
 
 
-def open_to_look(path: Path) -> sqlite3.Connection:
-    """Open a store of this version for plain SQL that reads; nothing is made or written.
-
-    Raises:
-        StorageError: Its schema is not as Tertulia makes it.
-        sqlite3.Error: It can't be opened.
-    """
-    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
-    try:
-        _restrict(connection)
-        if schema_version(connection, str(path)) == 0:
-            raise StorageError(f"{path} is empty")
-        check_schema(connection, str(path))
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
 def _restrict(connection: sqlite3.Connection) -> None:
     """Make a connection trust nothing in the file, read nothing huge, and hear signals in a query."""
     connection.execute("PRAGMA trusted_schema = OFF")

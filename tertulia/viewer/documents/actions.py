@@ -39,8 +39,8 @@ def actions_page(store: SqlStore, run: str) -> Document:
         "status": record.status,
         "driven": is_driven,
         "fork": ["fork", record.run],
-        "resume": resume_words(record.run) if can_go_on else None,
-        "store": store_words(store),
+        "resume": resume_arguments(record.run) if can_go_on else None,
+        "store": store_arguments(store),
         "parameters": [
             _parameter_document(group, parameter, record.parameters)
             for group in parameter_groups()
@@ -55,18 +55,18 @@ def store_page(store: SqlStore) -> Document:
     name = store.path.name if isinstance(store.path, Path) else str(store.path)
     return {
         "schema_version": SCHEMA_VERSION,
-        "words": store_words(store),
+        "words": store_arguments(store),
         "name": name,
         "is_example": name == EXAMPLE_STORE,
     }
 
 
-def store_words(store: SqlStore) -> list[str]:
+def store_arguments(store: SqlStore) -> list[str]:
     """Return the arguments that name the store; none for the default store."""
     return [] if store.path == Path(DEFAULT_STORE) else ["--store", str(store.path)]
 
 
-def fork_words(run: str, at: int, settings: Mapping[str, str], changes: ForkChanges = NO_CHANGES) -> list[str]:
+def fork_arguments(run: str, at: int, settings: Mapping[str, str], changes: ForkChanges = NO_CHANGES) -> list[str]:
     """Return the arguments that fork a run.
 
     Args:
@@ -91,7 +91,7 @@ def fork_words(run: str, at: int, settings: Mapping[str, str], changes: ForkChan
     return words + changes.words
 
 
-def seats_words(store: SqlStore, run: str, at: int, agents: Sequence[object]) -> list[str]:
+def seats_arguments(store: SqlStore, run: str, at: int, agents: Sequence[object]) -> list[str]:
     """Return the arguments that fork a run so that people speak for some participants; `--in-page` asks them there.
 
     Raises:
@@ -103,10 +103,10 @@ def seats_words(store: SqlStore, run: str, at: int, agents: Sequence[object]) ->
         raise UsageError(f"a seat is for one of those who take part: {', '.join(names)}")
     if len({*agents}) < len(agents):
         raise UsageError("two seats for one person: name each once")
-    return [*fork_words(record.run, at, {}), f"--seat={','.join(map(str, agents))}"]
+    return [*fork_arguments(record.run, at, {}), f"--seat={','.join(map(str, agents))}"]
 
 
-def resume_words(run: str) -> list[str]:
+def resume_arguments(run: str) -> list[str]:
     """Return the arguments that go on with a run."""
     return ["resume", run]
 

@@ -109,7 +109,7 @@ def seat_page(store: SqlStore, run: str, agent: str) -> Document:
         "role": role_of(agent, start),
         "memories": [] if latest is None else list(latest.memories),
         "lines": [_line(turn, start, agent) for turn in _heard(store, record, start, parameters, agent)],
-        "asked": None if asked is None else _question_document(asked),
+        "asked": None if asked is None else asked.invitation.model_dump(include={"turn", "may_pass", "kept"}),
         "answered": None if answer is None else answer.words,
         "waiting_for": [name for name in others if _question(store, record, name) is not None],
         "longest": LONGEST,
@@ -233,11 +233,6 @@ def _heard(store: SqlStore, record: RunRecord, start: Start, parameters: Paramet
 def _line(turn: Turn, start: Start, agent: str) -> Document:
     time = clock(turn.sim_time_s, start).split()[0]
     return {"turn": turn.turn, "speaker": turn.speaker, "text": turn.text, "time": time, "own": turn.speaker == agent}
-
-
-def _question_document(asked: Asked) -> Document:
-    invitation = asked.invitation
-    return {"turn": invitation.turn, "may_pass": invitation.may_pass, "kept": invitation.kept}
 
 
 def _race(

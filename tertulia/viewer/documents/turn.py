@@ -8,7 +8,7 @@ from tertulia.views.measuring.costs import calls_paid, cost_document
 from tertulia.views.reading.documents import turn_document
 from tertulia.views.reading.removal import retained
 from tertulia.views.reading.traces import read_visits, visits_document
-from tertulia.views.reading.turns import TurnDetails, read_turn
+from tertulia.views.reading.turns import LineDetails, read_turn
 from tertulia.views.reading.what_if import placebo_of
 
 #: The most scorers of one prompt side by side, with the turn's own.
@@ -29,7 +29,7 @@ def turn_page(store: SqlStore, run: str, turn: int) -> Document:
     return document
 
 
-def _removal(store: SqlStore, details: TurnDetails, part: str) -> Document:
+def _removal(store: SqlStore, details: LineDetails, part: str) -> Document:
     """Return the removal of units in an utterance of a turn, and their scorers."""
     parameters = Parameters.model_validate(details.run.parameters)
     return {
@@ -47,7 +47,7 @@ def _removal(store: SqlStore, details: TurnDetails, part: str) -> Document:
     }
 
 
-def _drawn(details: TurnDetails, part: str) -> list[Document]:
+def _drawn(details: LineDetails, part: str) -> list[Document]:
     """Return the removable units of a prompt in the order in which its placebo visits them, each with its words."""
     from tertulia.nodes.utterance.walks.placebo import drawn_order
 
@@ -57,7 +57,7 @@ def _drawn(details: TurnDetails, part: str) -> list[Document]:
     return [{"id": unit.id, "words": len(words(unit.text))} for unit in drawn]
 
 
-def _scorers(store: SqlStore, details: TurnDetails, part: str) -> list[Document]:
+def _scorers(store: SqlStore, details: LineDetails, part: str) -> list[Document]:
     """Return the scores of a prompt by scorer: first the turn's own, then those of other runs with the same prompt."""
     run, turn, record = details.run.run, details.record.turn.turn, details.record
     scorers: list[Document] = []

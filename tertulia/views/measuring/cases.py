@@ -17,9 +17,9 @@ from tertulia.views.measuring.dialogues import LOGGED, dialogue_of_run, is_log, 
 
 if TYPE_CHECKING:
     from tertulia.metrics.diversity import Dialogue
-    from tertulia.nodes.shared.sense import Fault
+    from tertulia.nodes.shared.line_faults import Fault
     from tertulia.views.measuring.dialogue_formats import ExportedRun
-    from tertulia.views.reading.sense import Faults
+    from tertulia.views.reading.faults import Faults
 
 #: The keys that stored runs can be grouped by, besides any parameter.
 _RUN_FIELDS = ("scenario", "model", "seed")
@@ -52,7 +52,7 @@ class Cases:
         return {case: [*self._found_in_files(case), *self._found_in_runs(case, store)] for case in self.dialogues}
 
     def _found_in_files(self, case: str) -> "Iterator[Faults]":
-        from tertulia.views.reading.sense import faults_in
+        from tertulia.views.reading.faults import faults_in
 
         stored = len(self.runs.get(case, ()))
         from_files = self.dialogues[case][: len(self.dialogues[case]) - stored]  # those of stored runs stand behind
@@ -60,7 +60,7 @@ class Cases:
             yield exported or faults_in(dialogue)
 
     def _found_in_runs(self, case: str, store: Store | None) -> "Iterator[Faults]":
-        from tertulia.views.reading.sense import found_in_run
+        from tertulia.views.reading.faults import found_in_run
 
         if store is not None:
             yield from (found_in_run(store, run) for run in self.runs.get(case, ()))

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from tertulia.metrics.diversity import Dialogue
-from tertulia.nodes.shared.sense import FAULTS, Fault
+from tertulia.nodes.shared.line_faults import FAULTS, Fault
 from tertulia.state.errors import UsageError
 from tertulia.state.records import Record, RunRecord
 

@@ -8,7 +8,7 @@
    of the two says *not*.
 3. *The partner's*: something that only the partner knows is nearer than all that the speaker knows, and than all that
    was said before; a question, or an utterance with *you*, may be about the partner.
-4. *Out of order*: `word_order`. *Senseless*: the rules of `reading.sense`.
+4. *Out of order*: `word_order`. *Senseless*: the rules of `reading.faults`.
 
 Thresholds were chosen on half of the dialogues of docs/measuring.md. 2 to 4 know English alone.
 """
@@ -30,7 +30,7 @@ from tertulia.state.records import Case
 from tertulia.state.words import words
 from tertulia.views.measuring.stems import STOP, stem
 from tertulia.views.measuring.word_order import english_order
-from tertulia.views.reading.sense import faults_in
+from tertulia.views.reading.faults import faults_in
 
 #: Words in a row that are a run.
 _RUN = 3
@@ -57,7 +57,8 @@ _NOT = frozenset(re.findall(r"\w+", "not no never nobody nothing none nor neithe
 #: The rests of `don't` and the like without their `t`.
 _HALVES = frozenset(re.findall(r"\w+", "don doesn didn isn aren wasn weren haven hasn hadn won wouldn couldn can"))
 
-Words = tuple[tuple[str, bool], ...]
+#: Stems, each with whether it says something.
+Stems = tuple[tuple[str, bool], ...]
 
 
 def checks_of(dialogue: Dialogue, case: Case, embedder: Embedder) -> list[LineCheck | None]:
@@ -144,7 +145,7 @@ def _vectors(embedder: Embedder, texts: Sequence[str]) -> Callable[[Sequence[str
 
 
 @lru_cache(maxsize=16384)
-def _reduced(text: str) -> Words:
+def _reduced(text: str) -> Stems:
     """Return a text's words as stems without those that say whose it is, each with whether it says something."""
     parts = [part for word in words(text) for part in re.split("['’]", word.casefold())]
     kept = [part for part in parts if part and part not in _WHOSE and part not in _NOT and part not in _HALVES]
@@ -167,7 +168,7 @@ def _runs_of(units: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
     return frozenset(found)
 
 
-def _share(line: Words, runs: frozenset[tuple[str, ...]]) -> float:
+def _share(line: Stems, runs: frozenset[tuple[str, ...]]) -> float:
     """Return the share of a line's words that stand in runs: of those that say something, if any does."""
     said = [word for word, _ in line]
     hit: set[int] = set()

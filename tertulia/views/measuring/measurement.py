@@ -17,7 +17,7 @@ from tertulia.state.store import Store
 from tertulia.state.words import segmenter
 from tertulia.views.measuring.cases import Cases
 from tertulia.views.measuring.pruned_turns import inconsistency_of_runs, removal_of_runs
-from tertulia.views.reading.sense import SenseFigures, mean_sense, sense_of
+from tertulia.views.reading.faults import SenseFigures, mean_sense, sense_of
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,9 @@ class Checked:
     tokens: int | None = None
 
 
+NOT_CHECKED = Checked()
+
+
 def writer_of(run: RunRecord, speaker: str | None) -> str:
     """Return the model that speaks for a person."""
     own = run.participant_models.get(speaker or "")
@@ -86,7 +89,7 @@ def read_checked(
     """Return the results of checks of a line: by a reader, else by its writer, else by the model that scored it."""
     found = checks_of(store, run, record, number)
     if not found:
-        return Checked()
+        return NOT_CHECKED
     first = [reader, writer, reader_of(record.line_scored_by)]
     scored: Mapping[str, Any] = {}
     scores = _preferred([each for each in found if each.instrument == "line_scores"], first)

@@ -53,7 +53,6 @@ class RunComparison:
         return self.comparison.differing[0] if self.comparison.differing else None
 
     def __repr__(self) -> str:
-        """Return a line about the first difference of the two."""
         a, b = (run.run for run in self.runs)
         if self.is_same:
             return f"<runs {a} and {b}: identical>"

@@ -165,7 +165,7 @@ def trial_rows(store: SqlStore, simulations: Sequence[Simulation], embedder: Emb
 
 def _sense(store: SqlStore, runs: Sequence[str]) -> float | None:
     """Return the share of lines of these runs that make no sense in their dialogue; prompts are not read."""
-    from tertulia.views.reading.sense import found_in_run, sense_of
+    from tertulia.views.reading.faults import found_in_run, sense_of
 
     return sense_of(found_in_run(store, store.run(run)) for run in runs).without_sense
 

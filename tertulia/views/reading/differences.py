@@ -59,7 +59,6 @@ class TurnComparison:
     b: Document | None
 
     def __repr__(self) -> str:
-        """Return the differences, in a line."""
         return f"<{self}>"
 
     def __str__(self) -> str:

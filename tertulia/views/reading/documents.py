@@ -13,13 +13,13 @@ from tertulia.state.scored_layers import recorded_layers
 from tertulia.state.store import Store
 from tertulia.views.reading.bids import bid_document
 from tertulia.views.reading.exchanges import AgentTotals, Journey, RecordedExchange, read_exchanges
+from tertulia.views.reading.faults import fault_in_words
 from tertulia.views.reading.leaning import reasons
 from tertulia.views.reading.platforms import platforms_document
 from tertulia.views.reading.removal import remarks
 from tertulia.views.reading.rewritten import rewritten_turns
 from tertulia.views.reading.rounds import AgentRound, calls_of, read_characters, read_round
-from tertulia.views.reading.sense import fault_in_words
-from tertulia.views.reading.turns import TurnDetails, as_written
+from tertulia.views.reading.turns import LineDetails, ThoughtDetails, TurnDetails, as_written
 from tertulia.views.reading.why import parameters_of, why_said, why_turn
 from tertulia.views.reading.why_leaning import THOUGHT_MOST, leaned
 
@@ -164,8 +164,10 @@ def album_document(run: RunRecord, totals: Sequence[AgentTotals], journeys: Sequ
 # --- turns ----------------------------------------------------------------------------------------------------------
 
 
-def turn_document(store: Store, details: TurnDetails) -> Document:
-    """Return a turn and its making: units, candidates, and the cognition of a group."""
+def turn_document(store: Store, details: LineDetails) -> Document:
+    """Return a turn, or a part of it, and its making: units, candidates, and the cognition of a group."""
+    if not isinstance(details, TurnDetails):
+        return _making_document(details)
     document = _making_document(details) | {"why": why_turn(details)}
     if details.what_if is not None:
         document["what_if"] = details.what_if
@@ -179,7 +181,7 @@ def turn_document(store: Store, details: TurnDetails) -> Document:
     return document
 
 
-def unit_documents(details: TurnDetails) -> list[Document]:
+def unit_documents(details: LineDetails) -> list[Document]:
     """Return the units of the full prompt, in prompt order: reasons of the line, scores, removed or not."""
     scores, line_scores, prompt = details.record.scores or {}, details.record.line_scores or {}, details.prompt
     return [
@@ -194,7 +196,7 @@ def unit_documents(details: TurnDetails) -> list[Document]:
     ]
 
 
-def _making_document(details: TurnDetails) -> Document:
+def _making_document(details: LineDetails) -> Document:
     record, prompt = details.record, details.prompt
     return {
         "schema_version": SCHEMA_VERSION,
@@ -224,7 +226,7 @@ def _making_document(details: TurnDetails) -> Document:
         "rewritings": details.rewritings,
         "line_scored_by": record.line_scored_by,
         "leaned_on": leaned_on(details),
-        "measured_by": details.measured_by,
+        "measured_by": details.checked.measured_by,
         "measured": dict(details.measured),
         "scored_by": record.scored_by,
         "scored_layers": recorded_layers(record.scored_by),
@@ -237,7 +239,7 @@ def _making_document(details: TurnDetails) -> Document:
     }
 
 
-def leaned_on(details: TurnDetails) -> list[Document] | None:
+def leaned_on(details: LineDetails) -> list[Document] | None:
     """Return the units that a line leaned on, those that count most first; `None` if that is not known."""
     found = reasons(details)
     if found is None:
@@ -293,13 +295,13 @@ def agent_document(agent: AgentRound, parameters: Parameters) -> Document:
     }
 
 
-def _thought_document(thought: TurnDetails) -> Document:
+def _thought_document(thought: ThoughtDetails) -> Document:
     """Return the units that a thought leaned on, those that count most first, and the model that read it."""
     return {
         "leaned_on": leaned_on(thought),
         "in_words": leaned(thought, THOUGHT_MOST),
         "scored_by": thought.record.line_scored_by,
-        "measured_by": thought.measured_by,
+        "measured_by": thought.checked.measured_by,
         "measured": dict(thought.measured),
     }
 

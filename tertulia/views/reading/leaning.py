@@ -9,7 +9,7 @@ from math import exp
 
 from tertulia.state.line_scores import LEAST_ATTENTION, LEAST_LOSS, estimates_loss
 from tertulia.state.records import Unit
-from tertulia.views.reading.turns import TurnDetails
+from tertulia.views.reading.turns import LineDetails
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Reason:
     times: float | None
 
 
-def reasons(details: TurnDetails) -> list[Reason] | None:
+def reasons(details: LineDetails) -> list[Reason] | None:
     """Return the units that a line leaned on, those that count most first; `None` if that is not known.
 
     An empty list says that it leaned on nothing in particular. Once units were measured (`show --check`), they alone
@@ -48,9 +48,9 @@ def reasons(details: TurnDetails) -> list[Reason] | None:
     return sorted(kept, key=lambda reason: (not reason.measured, -(reason.loss or reason.score or 0.0)))
 
 
-def _reason(details: TurnDetails, unit: Unit, score: float | None) -> Reason | None:
+def _reason(details: LineDetails, unit: Unit, score: float | None) -> Reason | None:
     """Return a unit as a reason for the line; `None` if it is none."""
-    measured, tokens = details.measured.get(unit.id), details.measured_tokens or line_tokens(details)
+    measured, tokens = details.measured.get(unit.id), details.checked.tokens or line_tokens(details)
     if measured is not None:
         if measured < LEAST_LOSS:
             return None
@@ -68,7 +68,7 @@ def _times(loss: float, tokens: int) -> float:
     return exp(min(loss * tokens, 700.0))
 
 
-def line_tokens(details: TurnDetails) -> int:
+def line_tokens(details: LineDetails) -> int:
     """Return how many tokens the words of the line have; 1 if that is not known."""
     chosen = (candidate for candidate in details.candidates if candidate.attempt == details.record.chosen)
     first, past_last = next((candidate.reply.text_tokens for candidate in chosen), (0, 1))

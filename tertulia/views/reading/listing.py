@@ -1,4 +1,4 @@
-"""The runs of a store: the tree of forks, simulations folded into one row each, labels, and the removal of runs."""
+"""The runs of a store: the tree of forks, simulations folded into one row each, labels, and the deletion of runs."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -119,11 +119,8 @@ def list_runs(
 ) -> RunList:
     """Return the runs of a store that match all filters, newest first."""
     runs = store.runs(scenario, status, label, limit)
-    return RunList(runs, store.simulations.all(), store.simulations.conversations(), _names_of_files(store, runs))
-
-
-def _names_of_files(store: SqlStore, runs: Iterable[RunRecord]) -> dict[str, str]:
-    return names_of_files(store, ((run.run, run.kind, run.scenario) for run in runs))
+    names = names_of_files(store, ((run.run, run.kind, run.scenario) for run in runs))
+    return RunList(runs, store.simulations.all(), store.simulations.conversations(), names)
 
 
 def names_of_files(store: SqlStore, runs: Iterable[tuple[str, str, str]]) -> dict[str, str]:
@@ -174,12 +171,12 @@ def runs_document(listed: RunList) -> Document:
     }
 
 
-# --- removal --------------------------------------------------------------------------------------------------------
+# --- deletion -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Removal:
-    """The runs that a removal deletes, and the space that it frees.
+class Deletion:
+    """The runs that are to be deleted, and the space that this frees.
 
     Attributes:
         runs: The named runs.
@@ -197,15 +194,14 @@ class Removal:
         return sum(run.turns for run in (*self.runs, *self.forks))
 
     def __str__(self) -> str:
-        """Return in words the runs that are deleted."""
         names = ", ".join(f"{run.run} ({run.scenario}, {run.status})" for run in self.runs)
         forks = f"; {counted(len(self.forks), 'fork')}: {', '.join(fork.run for fork in self.forks)}"
         turns, size = counted(self.turns, "turn"), f"{size_of(self.bytes)} of checkpoints"
         return f"{names}{forks if self.forks else ''}; {turns} in all, {size}"
 
 
-def plan_removal(store: SqlStore, names: Iterable[str], with_forks: bool = False) -> Removal:
-    """Return the files to delete, without removing anything.
+def plan_deletion(store: SqlStore, names: Iterable[str], with_forks: bool = False) -> Deletion:
+    """Return the runs to delete, without deleting anything.
 
     Args:
         names: Ids of runs, or `@last`.
@@ -231,17 +227,17 @@ def plan_removal(store: SqlStore, names: Iterable[str], with_forks: bool = False
             "remove these forks too with --with-forks"
         )
     sizes = store.checkpoint_sizes()
-    return Removal(tuple(runs.values()), tuple(forks.values()), sum(sizes.get(run, 0) for run in (*runs, *forks)))
+    return Deletion(tuple(runs.values()), tuple(forks.values()), sum(sizes.get(run, 0) for run in (*runs, *forks)))
 
 
-def remove(store: SqlStore, removal: Removal) -> None:
-    """Remove runs with all their records (see `plan_removal`).
+def delete(store: SqlStore, deletion: Deletion) -> None:
+    """Delete runs with all their records (see `plan_deletion`).
 
     Raises:
         StorageError: Another process drives one of the runs.
     """
     gone: set[str] = set()
-    for run in sorted(removal.runs, key=lambda run: run.created):  # a parent goes with its forks
+    for run in sorted(deletion.runs, key=lambda run: run.created):  # a parent goes with its forks
         if run.run not in gone:
             gone |= {*store.remove_run(run.run, with_forks=True)}
 

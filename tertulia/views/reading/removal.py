@@ -10,8 +10,8 @@ from tertulia.state.parameters import REMOVAL_TOLERANCE, Parameters
 from tertulia.state.records import BLOCK_INITIALS, Candidate, Prompt, RunRecord
 from tertulia.state.text import clean, in_words
 from tertulia.state.variation import BlockLength
-from tertulia.views.reading.sense import faults_in_words
-from tertulia.views.reading.turns import TurnDetails
+from tertulia.views.reading.faults import faults_in_words
+from tertulia.views.reading.turns import LineDetails
 
 #: From this share of the removable weight on, a unit that is passed over gets a remark.
 _MOST = 0.5
@@ -21,7 +21,7 @@ _ROUNDING = 1e-9
 _QUOTED = 40
 
 
-def removal_in_words(details: TurnDetails) -> list[str]:
+def removal_in_words(details: LineDetails) -> list[str]:
     """Return sentences about the units removed from the prompt of a turn; the remarks come last."""
     what_if, scores = details.what_if, details.record.scores
     factor = details.removal_factor if what_if is None else what_if
@@ -53,7 +53,7 @@ def removal_in_words(details: TurnDetails) -> list[str]:
     ]
 
 
-def variations_in_words(details: TurnDetails, prompt: Prompt) -> list[str]:
+def variations_in_words(details: LineDetails, prompt: Prompt) -> list[str]:
     """Return in words how the prompt of a turn was varied, and the candidates asked for in one reply."""
     parameters = Parameters.model_validate(details.run.parameters)
     variations = [f"blocks left out: {parameters.removed_blocks}"] if parameters.removed_blocks else []
@@ -81,7 +81,7 @@ def written_in_words(candidate: Candidate) -> str:
     return "; ".join([*told, *([candidate.remark] if candidate.remark else [])])
 
 
-def remarks(details: TurnDetails) -> dict[str, str]:
+def remarks(details: LineDetails) -> dict[str, str]:
     """Return remarks on a turn by kind: a unit too heavy for λ, nothing that fits, λ not reached, zeros, no sense."""
     scores, parameters = details.record.scores, Parameters.model_validate(details.run.parameters)
     factor = details.removal_factor if details.what_if is None else details.what_if
@@ -93,7 +93,7 @@ def remarks(details: TurnDetails) -> dict[str, str]:
 
 
 def _remarks(
-    details: TurnDetails, scores: dict[str, float], factor: float, parameters: Parameters
+    details: LineDetails, scores: dict[str, float], factor: float, parameters: Parameters
 ) -> Iterator[tuple[str, str]]:
     removable = [unit for unit in details.removable if unit.id in scores]
     if not removable:
@@ -136,7 +136,7 @@ def _why_nothing(scores: Sequence[float], factor: float, parameters: Parameters)
     )
 
 
-def _why_not_reached(details: TurnDetails, factor: float, parameters: Parameters) -> str:
+def _why_not_reached(details: LineDetails, factor: float, parameters: Parameters) -> str:
     """Return how far λ was reached, and the setting under which more of it is, if there is one."""
     reached, scores = details.removed_share, details.record.scores or {}
     said = f"λ = {factor:g} was asked for, and {reached:.3f} reached"
@@ -157,7 +157,7 @@ def notes_of_turn(context: Context, turn: int) -> Iterator[tuple[str, str]]:
         return
     run, prompt = context.store.run(context.run), context.store.prompt(record.prompt)
     yield from _lengths_without_items(lengths, prompt)
-    details = TurnDetails(run, record, prompt, (), frozenset(record.removed), None, None, None, ())
+    details = LineDetails(run=run, record=record, prompt=prompt, candidates=(), removed=frozenset(record.removed))
     # The weights of a rehearsal are random: the heaviest unit, and the share reached, say nothing about the prompt.
     of_weights = {"heavy", "reached"} if run.rehearsed else set()
     yield from ((kind, text) for kind, text in remarks(details).items() if kind not in of_weights)

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from tertulia.state.documents import Document
 from tertulia.state.records import Trial
-from tertulia.state.text import first_line
+from tertulia.state.text import first_line, shortened
 from tertulia.storage.run_list import RunListing
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.listing import names_of_files
@@ -39,7 +39,7 @@ def run_lines(store: SqlStore, runs: Collection[str]) -> dict[str, RunLine]:
     known = _lines.setdefault(store, {})
     unknown = [run for run in runs if run not in known]
     found = RunListing(store).first_lines(unknown if len(unknown) <= _NAMED_AT_MOST else None)
-    known |= {run: RunLine(speaker, _cut(text)) for run, (speaker, text) in found.items()}
+    known |= {run: RunLine(speaker, shortened(first_line(text), _SHOWN)) for run, (speaker, text) in found.items()}
     return {run: known[run] for run in runs if run in known}
 
 
@@ -102,11 +102,6 @@ def _document(row: dict[str, Any], line: RunLine | None, people: Sequence[str]) 
 @lru_cache(maxsize=20_000)
 def _date(created: str) -> str:
     return f"{datetime.fromisoformat(created).astimezone():%Y-%m-%d %H:%M}"
-
-
-def _cut(text: str) -> str:
-    line = first_line(text)
-    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
 
 
 def _people_of(listing: RunListing, hashes: Iterable[str]) -> dict[str, list[str]]:

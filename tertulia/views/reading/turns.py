@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
-from tertulia.nodes.shared.sense import Fault
+from tertulia.nodes.shared.line_faults import Fault
 from tertulia.prompts.units import nameable_units
 from tertulia.state.album import PARTS, Population
 from tertulia.state.cognition import Call
@@ -12,36 +13,27 @@ from tertulia.state.meeting import Meeting, Start
 from tertulia.state.records import Candidate, Prompt, RunRecord, TurnRecord, Unit
 from tertulia.state.store import Store
 from tertulia.state.text import folded, one_line
-from tertulia.views.reading.checks import PART_NUMBERS, read_checked, thought_number, writer_of
+from tertulia.views.reading.checks import NOT_CHECKED, PART_NUMBERS, Checked, read_checked, thought_number, writer_of
 from tertulia.views.reading.exchanges import RecordedExchange, read_exchanges
 from tertulia.views.reading.factor_reason import FactorReason, read_factor_reason
+from tertulia.views.reading.faults import faults_by_part
 from tertulia.views.reading.rounds import Round, calls_of, read_round
-from tertulia.views.reading.sense import faults_by_part
 from tertulia.views.reading.what_if import removed_at
 
 
-@dataclass(frozen=True)
-class TurnDetails:
-    """A turn and its making.
+@dataclass(frozen=True, kw_only=True)
+class LineDetails:
+    """A line and its making: the line of a turn, a part of an exchange, or a thought.
 
     Attributes:
-        prompt: The full prompt; `None` for a silence, and for a turn that was written by hand.
+        prompt: The full prompt; `None` for a silence, and for a line that was written by hand.
         candidates: In the order of their attempts.
         removed: Ids of the units that were removed, or would be at `what_if`.
         what_if: Another λ than the run's own, if that is shown.
-        round: In a group chat.
-        agent: The only agent whose cognition is wanted; `None`: everybody's.
-        calls: The model calls of this agent in the round.
-        exchange, parts: In an album chat; the parts are plan and answer.
         pace: The reason for the turn's λ, if it differs from turn to turn.
-        faults: Why its line makes no sense in its dialogue, if so.
-        measured: By unit, the measured loss of the line without it, in nats a token (`show --check`).
-        measured_by: The model that read the line for that.
-        measured_tokens: How many tokens the words of the line are to that model; `None`: not known.
+        faults: Why the line makes no sense in its dialogue, if so.
+        checked: The results of checks of the line (`show --check`).
         number: The number under which annotations have the line.
-        thinker: Of a thought, the model that thought it; `None` of a line.
-        words: Of a thought, the texts of the answer that are read: the situation and the thought.
-        thoughts: In a group chat, by agent the thoughts of the round that a model has read, as lines of their own.
     """
 
     run: RunRecord
@@ -49,26 +41,21 @@ class TurnDetails:
     prompt: Prompt | None
     candidates: tuple[Candidate, ...]
     removed: frozenset[str]
-    what_if: float | None
-    round: Round | None
-    agent: str | None
-    calls: tuple[Call, ...]
-    exchange: RecordedExchange | None = None
-    parts: Mapping[str, "TurnDetails"] = field(default_factory=dict)
+    what_if: float | None = None
     pace: FactorReason | None = None
     faults: tuple[Fault, ...] = ()
-    measured: Mapping[str, float] = field(default_factory=dict)
-    measured_by: str | None = None
-    measured_tokens: int | None = None
+    checked: Checked = NOT_CHECKED
     number: int = 0
-    thinker: str | None = None
-    words: tuple[str, ...] = ()
-    thoughts: Mapping[str, "TurnDetails"] = field(default_factory=dict)
 
     @property
     def writer(self) -> str:
-        """The model that speaks, or has thought, for whoever spoke."""
-        return writer_of(self.run, self.record.turn.speaker) if self.thinker is None else self.thinker
+        """The model that speaks for whoever spoke."""
+        return writer_of(self.run, self.record.turn.speaker)
+
+    @property
+    def measured(self) -> Mapping[str, float]:
+        """By unit, the measured loss of the line without it, in nats a token."""
+        return self.checked.measured
 
     @property
     def removal_factor(self) -> float | None:
@@ -124,6 +111,47 @@ class TurnDetails:
         return gone / total if total else 0.0
 
 
+@dataclass(frozen=True, kw_only=True)
+class ThoughtDetails(LineDetails):
+    """A thought as a line behind its own prompt.
+
+    Attributes:
+        thinker: The model that thought it.
+        texts: The texts of the answer that are read: the situation and the thought.
+    """
+
+    thinker: str
+    texts: tuple[str, ...]
+
+    @property
+    def writer(self) -> str:
+        """The model that thought it."""
+        return self.thinker
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnDetails(LineDetails):
+    """A turn and its making.
+
+    Attributes:
+        round: In a group chat.
+        agent: The only agent whose cognition is wanted; `None`: everybody's.
+        calls: The model calls of this agent in the round.
+        exchange, parts: In an album chat; the parts are plan and answer.
+        thoughts: In a group chat, by agent the thoughts of the round that a model has read.
+    """
+
+    round: Round | None = None
+    agent: str | None = None
+    calls: tuple[Call, ...] = ()
+    exchange: RecordedExchange | None = None
+    parts: Mapping[str, LineDetails] = field(default_factory=dict)
+    thoughts: Mapping[str, ThoughtDetails] = field(default_factory=dict)
+
+
+Line = TypeVar("Line", bound=LineDetails)
+
+
 def read_turn(
     store: Store,
     run: RunRecord,
@@ -145,23 +173,23 @@ def read_turn(
         NotFoundError: There is no such turn, the agent was not present, or the turn has no scores for another λ.
         UsageError: λ is out of its range.
     """
-    details = _details(store, run, store.turn_record(run.run, number), "", removal_factor, reader)
-    faults = faults_by_part(store, run, start, details.record)
-    details = replace(details, faults=faults.get("", ()))
+    record = store.turn_record(run.run, number)
+    faults = faults_by_part(store, run, start, record)
+
+    def details_of(kind: type[Line], record: TurnRecord, part: str) -> Line:
+        found = _details(kind, store, run, record, part, removal_factor, reader)
+        return replace(found, faults=faults.get(part, ()))
+
+    details = details_of(TurnDetails, record, "")
     there = None
     if isinstance(start, Meeting):
-        round = read_round(store, run.run, details.record.turn.round, start)
-        thoughts = thoughts_read(store, details, round, start, reader)
-        details = replace(details, round=round, thoughts=thoughts)
+        round = read_round(store, run.run, record.turn.round, start)
+        details = replace(details, round=round, thoughts=thoughts_read(store, details, round, start, reader))
         there = [present.agent for present in round.agents]
     elif isinstance(start, Population):
         (exchange,) = read_exchanges(store, run.run, start, number, number)
         records = store.parts(run.run, number)
-        parts = {
-            part: replace(_details(store, run, records[part], part, removal_factor, reader), faults=faults[part])
-            for part in PARTS.values()
-            if part
-        }
+        parts = {part: details_of(LineDetails, records[part], part) for part in PARTS.values() if part}
         details = replace(details, exchange=exchange, parts=parts)
         there = [exchange.exchange.asker, exchange.exchange.answerer]
     if agent is None:
@@ -172,33 +200,34 @@ def read_turn(
 
 
 def _details(
-    store: Store, run: RunRecord, record: TurnRecord, part: str, removal_factor: float | None, reader: str | None
-) -> TurnDetails:
+    kind: type[Line],
+    store: Store,
+    run: RunRecord,
+    record: TurnRecord,
+    part: str,
+    removal_factor: float | None,
+    reader: str | None,
+) -> Line:
     prompt = store.prompt(record.prompt) if record.prompt else None
     number = PART_NUMBERS[part]
     checked = read_checked(store, run, record, number, writer_of(run, record.turn.speaker), reader)
     removed = record.removed if removal_factor is None else removed_at(run, record, prompt, removal_factor, part)
-    return TurnDetails(
+    return kind(
         run=run,
         record=record.model_copy(update=checked.scored),
         prompt=prompt,
         candidates=tuple(store.candidates(run.run, record.turn.turn, part)),
         removed=frozenset(removed),
         what_if=removal_factor,
-        round=None,
-        agent=None,
-        calls=(),
         pace=None if prompt is None else read_factor_reason(store, run, record.turn.turn),
-        measured=checked.measured,
-        measured_by=checked.measured_by,
-        measured_tokens=checked.tokens,
+        checked=checked,
         number=number,
     )
 
 
 def thoughts_read(
     store: Store, details: TurnDetails, round: Round, meeting: Meeting, reader: str | None = None
-) -> dict[str, TurnDetails]:
+) -> dict[str, ThoughtDetails]:
     """Return by agent the thoughts of a round that checks have read; without any, no call is read."""
     found = store.annotations_of_turn(details.run.run, details.record.turn.turn, "leave_one_out", "line_scores")
     numbers = {each.part for each in found}
@@ -209,7 +238,7 @@ def thoughts_read(
 
 def read_thought(
     store: Store, details: TurnDetails, round: Round, meeting: Meeting, agent: str, reader: str | None = None
-) -> TurnDetails | None:
+) -> ThoughtDetails | None:
     """Return the thought of an agent in a round as a line behind its own prompt; `None` if no model's call has it.
 
     The words of the situation are read with it: the same answer has them before the thought, which often repeats them,
@@ -222,27 +251,21 @@ def read_thought(
     if call is None or assessment is None or one_line(call.replies[0].fields.get("thought", "")) != assessment.thought:
         return None
     reply = call.replies[0]
-    words = tuple(str(reply.fields[name]) for name in ("situation", "thought") if reply.fields.get(name))
+    texts = tuple(str(reply.fields[name]) for name in ("situation", "thought") if reply.fields.get(name))
     reply = reply.model_copy(update={"fields": {}, "text_tokens": (reply.text_tokens[0], len(reply.tokens))})
     turn = details.record.turn.model_copy(update={"speaker": agent, "text": assessment.thought})
     record = TurnRecord(turn=turn, prompt=call.prompt, chosen=0)
     checked = read_checked(store, run, record, number, call.model, reader)
-    return TurnDetails(
+    return ThoughtDetails(
         run=run,
         record=record.model_copy(update=checked.scored),
         prompt=store.prompt(call.prompt),
         candidates=(Candidate(attempt=0, text=assessment.thought, reply=reply),),
         removed=frozenset(),
-        what_if=None,
-        round=None,
-        agent=None,
-        calls=(),
-        measured=checked.measured,
-        measured_by=checked.measured_by,
-        measured_tokens=checked.tokens,
+        checked=checked,
         number=number,
         thinker=call.model,
-        words=words,
+        texts=texts,
     )
 
 

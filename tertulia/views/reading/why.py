@@ -12,7 +12,7 @@ from tertulia.state.records import Candidate, RunRecord
 from tertulia.state.text import clean, counted
 from tertulia.views.reading.exchanges import RecordedExchange
 from tertulia.views.reading.removal import retained
-from tertulia.views.reading.turns import TurnDetails
+from tertulia.views.reading.turns import LineDetails, TurnDetails
 from tertulia.views.reading.why_leaning import leaning
 from tertulia.views.reading.why_round import floor_sentence
 from tertulia.views.reading.why_words import percentage, quoted, times
@@ -21,14 +21,16 @@ from tertulia.views.reading.why_words import percentage, quoted, times
 _MOST = 3
 
 
-def why_turn(details: TurnDetails) -> str:
-    """Return in one or two sentences how a stored turn came about.
+def why_turn(details: LineDetails) -> str:
+    """Return in one or two sentences how a stored turn, or a part of it, came about.
 
     It is about the turn as it was, whatever `what_if` asks. Of an utterance it tells the units that the line leaned on
     and those that λ had taken away before, and which candidate was said and why; of a meeting's round first which
     agents wanted to speak, which was first, and why; of an exchange first which picture was shown and why; of both then
     the most telling of the rest, as more than two sentences are read by nobody.
     """
+    if not isinstance(details, TurnDetails):
+        return why_said(details)
     if details.exchange is not None:
         return clean(f"{_exchange_sentence(details.exchange)} {_in_short(details)}")
     if details.round is not None:
@@ -37,7 +39,7 @@ def why_turn(details: TurnDetails) -> str:
     return why_said(details)
 
 
-def why_said(details: TurnDetails) -> str:
+def why_said(details: LineDetails) -> str:
     """Return in one or two sentences how an utterance came about: of a turn, or of a part of it."""
     speaker = details.record.turn.speaker
     if speaker is None:
@@ -52,7 +54,7 @@ def why_said(details: TurnDetails) -> str:
     return clean(f"{leaning(details, _MOST)}.{rest}")
 
 
-def _in_short(details: TurnDetails) -> str:
+def _in_short(details: LineDetails) -> str:
     """Return a sentence on how an utterance came about: the unit that it leaned on most, the removal, and a doubt."""
     if details.record.turn.speaker is None or details.prompt is None:
         return why_said(details)
@@ -60,12 +62,12 @@ def _in_short(details: TurnDetails) -> str:
     return clean(f"{'; '.join(filter(None, (leaning(details, 1), _removal_clause(details), said)))}.")
 
 
-def _is_telling(details: TurnDetails) -> bool:
+def _is_telling(details: LineDetails) -> bool:
     """Whether it tells something which candidate was said: of several, or against the judge."""
     return details.record.rollbacks > 0 or len(details.candidates) > 1 or "objected" in _candidate_clause(details)
 
 
-def parameters_of_speaker(details: TurnDetails) -> Parameters:
+def parameters_of_speaker(details: LineDetails) -> Parameters:
     """Return the parameters of whoever spoke."""
     return parameters_of(details.run, details.record.turn.speaker or "")
 
@@ -79,7 +81,7 @@ def parameters_of(run: RunRecord, name: str) -> Parameters:
 # --- removed units -----------------------------------------------------------------------------------------------
 
 
-def _removal_clause(details: TurnDetails) -> str:
+def _removal_clause(details: LineDetails) -> str:
     """Return the units that λ had taken away before the line was drawn, in words; empty if it takes nothing away."""
     factor, record = details.removal_factor, details.record
     removable, removed = details.removable, frozenset(record.removed)
@@ -100,7 +102,7 @@ def _removal_clause(details: TurnDetails) -> str:
     return f"λ{'' if factor is None else f' = {round(factor, 3):g}'} had taken {what} away{drawn}{share}"
 
 
-def _measure(details: TurnDetails) -> str:
+def _measure(details: LineDetails) -> str:
     """Return the whole of a share: attention, or the scores of another scorer."""
     parameters = parameters_of_speaker(details)
     return "score" if "score" in parameters.nodes or parameters.reducer == "learned" else "attention"
@@ -109,7 +111,7 @@ def _measure(details: TurnDetails) -> str:
 # --- the candidate --------------------------------------------------------------------------------------------------
 
 
-def _candidate_clause(details: TurnDetails) -> str:
+def _candidate_clause(details: LineDetails) -> str:
     """Return which candidate of how many was said, and why; empty if it is not stored."""
     made = [candidate for candidate in details.candidates if candidate.origin != "vetoed"]
     at = next((place for place, found in enumerate(made) if found.attempt == details.record.chosen), None)
@@ -125,7 +127,7 @@ def _candidate_clause(details: TurnDetails) -> str:
     return ", ".join(filter(None, (which, reason, back))) + senseless
 
 
-def _reason(details: TurnDetails, made: Sequence[Candidate], chosen: Candidate) -> str:
+def _reason(details: LineDetails, made: Sequence[Candidate], chosen: Candidate) -> str:
     """Return why a candidate was said, by the figures of the judge against θ; empty if there are none."""
     parameters = parameters_of_speaker(details)
     threshold = parameters.inconsistency_threshold

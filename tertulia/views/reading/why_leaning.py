@@ -2,14 +2,14 @@
 
 from tertulia.state.line_scores import reader_of
 from tertulia.views.reading.leaning import Reason, reasons
-from tertulia.views.reading.turns import TurnDetails
+from tertulia.views.reading.turns import LineDetails
 from tertulia.views.reading.why_words import QUOTED, QUOTED_IN_SHORT, listed, quoted, times_in_words
 
 #: The units that a thought leaned on that are quoted.
 THOUGHT_MOST = 2
 
 
-def leaning(details: TurnDetails, most: int) -> str:
+def leaning(details: LineDetails, most: int) -> str:
     """Return the units that the line leaned on, by how much, and the model that read it; or that there are none."""
     speaker = details.record.turn.speaker
     if not [unit for unit in details.nameable if unit.id not in details.record.removed]:
@@ -20,7 +20,7 @@ def leaning(details: TurnDetails, most: int) -> str:
     return f"{speaker} {told}"
 
 
-def leaned(details: TurnDetails, most: int, whose: str = "") -> str:
+def leaned(details: LineDetails, most: int, whose: str = "") -> str:
     """Return `leaned on …`, without the speaker; empty if no model has read the line.
 
     Args:
@@ -31,7 +31,7 @@ def leaned(details: TurnDetails, most: int, whose: str = "") -> str:
     if found is None:
         return ""
     is_measured = bool(details.measured) and (not found or found[0].measured)
-    by = details.measured_by if is_measured else reader_of(details.record.line_scored_by)
+    by = details.checked.measured_by if is_measured else reader_of(details.record.line_scored_by)
     reader = f", as {by} reads it" if by and by != details.writer else ""
     if details.run.rehearsed:
         reader = " (at random: a rehearsal)"

@@ -7,12 +7,12 @@ from tertulia.state.parameters import Parameters
 from tertulia.state.text import in_words
 from tertulia.views.reading.bids import PARTS, bid_reasons, change_in_words, raise_in_words
 from tertulia.views.reading.rounds import AgentRound, Round
-from tertulia.views.reading.turns import TurnDetails
+from tertulia.views.reading.turns import ThoughtDetails
 from tertulia.views.reading.why_leaning import THOUGHT_MOST, leaned
 from tertulia.views.reading.why_words import QUOTED_IN_SHORT, people, percentage, quoted
 
 
-def floor_sentence(round: Round, parameters: Parameters, thoughts: Mapping[str, TurnDetails] | None = None) -> str:
+def floor_sentence(round: Round, parameters: Parameters, thoughts: Mapping[str, ThoughtDetails] | None = None) -> str:
     """Return the agents that wanted to speak, the first, by how much, and its motives; or why nobody spoke.
 
     Args:
@@ -70,7 +70,7 @@ def _appointment(floor: Floor, winner: AgentRound) -> str:
     return f"{given}{why}{gone}{after}"
 
 
-def _moved(winner: AgentRound, raced: bool, parameters: Parameters, thought: TurnDetails | None) -> str:
+def _moved(winner: AgentRound, raced: bool, parameters: Parameters, thought: ThoughtDetails | None) -> str:
     """Return the motives of a speaker: parts of willingness if these decided, the thought, and its own reasons."""
     bid, assessment = winner.bid, winner.assessment
     if bid is not None and bid.parts is None:
@@ -91,7 +91,6 @@ def _moved(winner: AgentRound, raced: bool, parameters: Parameters, thought: Tur
 
 
 def _nobody(round: Round, floor: Floor, parameters: Parameters) -> str:
-    """Return why nobody spoke."""
     willing = [agent for agent in round.agents if agent.bid is not None and agent.bid.willing]
     silence = f"{parameters.silence_s:g} s of silence followed"
     gone = f"{people(floor.gone)} had to leave" if floor.gone else ""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tertulia.state.album import Population
-from tertulia.state.text import clean, counted
+from tertulia.state.text import clean, counted, shortened
 from tertulia.views.reading.exchanges import Journey, RecordedExchange
 from tertulia.views.wording.phrases import picture_phrase
 
@@ -17,12 +17,6 @@ _COLUMNS = 8
 def pair_phrase(recorded: RecordedExchange) -> str:
     """Return the asker and the asked, in words."""
     return f"{recorded.exchange.asker} → {recorded.exchange.answerer}"
-
-
-def shortened(text: str, length: int = _SHOWN) -> str:
-    """Return the beginning of a text, on one line."""
-    text = clean(text)
-    return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def found_phrase(recorded: RecordedExchange) -> str:
@@ -49,7 +43,7 @@ def exchange_lines(recorded: RecordedExchange, population: Population) -> list[t
     """Return an exchange as pairs of subject and text: the plan shortened, question, answer, outcome."""
     exchange = recorded.exchange
     return [
-        ("plan", shortened(recorded.plan)),
+        ("plan", shortened(clean(recorded.plan), _SHOWN)),
         (exchange.asker, recorded.turn.text),
         (exchange.answerer, recorded.answer.text),
         *(("", phrase) for phrase in outcome_phrases(recorded, population)),

@@ -19,7 +19,7 @@ from tertulia.views.reading.exchanges import by_round, read_exchanges
 from tertulia.views.reading.removal import retained
 from tertulia.views.reading.rounds import AgentRound
 from tertulia.views.reading.timeline import attendance_changes, changes_before, turns_with_opening
-from tertulia.views.reading.turns import TurnDetails, read_turn
+from tertulia.views.reading.turns import LineDetails, TurnDetails, read_turn
 from tertulia.views.reading.why import why_said, why_turn
 from tertulia.views.wording.album_phrases import outcome_phrases, pair_phrase
 from tertulia.views.wording.phrases import attendance, clock, people_line, picture_phrase, settings, silence, stay
@@ -149,11 +149,12 @@ def _clock(sim_time_s: float, start: Start) -> str:
     return f"`{clock(sim_time_s, start).split()[0]}`"
 
 
-def _behind(details: TurnDetails) -> Iterator[str]:
+def _behind(details: LineDetails) -> Iterator[str]:
     """Yield the making of an utterance: why, thoughts and bids, removed units, and candidates set aside."""
     run, record = details.run, details.record
-    yield f"- Why: {escaped(why_said(details) if details.exchange is not None else why_turn(details))}"
-    if details.round is not None:
+    is_exchange = isinstance(details, TurnDetails) and details.exchange is not None
+    yield f"- Why: {escaped(why_said(details) if is_exchange else why_turn(details))}"
+    if isinstance(details, TurnDetails) and details.round is not None:
         yield from map(_thought, details.round.agents)
     if details.prompt is not None and details.removed:
         units = [unit for unit in details.prompt.units if unit.id in details.removed and unit.kind == "item"]

@@ -1,4 +1,4 @@
-"""The comparison of a turn as plain lines, for a pipe: there are thousands of them in a long album chat."""
+"""The comparison of a turn as plain lines: there are thousands of them in a long album chat."""
 
 from collections.abc import Iterator, Sequence
 

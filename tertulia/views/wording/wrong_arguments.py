@@ -8,6 +8,7 @@ from typing import ParamSpec, TypeVar
 
 from tertulia.state.errors import SettingError, UsageError
 from tertulia.state.parameters import ALIASES, Parameters
+from tertulia.state.text import shortened
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -35,17 +36,12 @@ _PEOPLE = ("people", "persons", "participants", "person")
 
 def shown_value(value: object) -> str:
     """Return a value as Python has it, shortened for a message."""
-    return shortened(repr(value))
-
-
-def shortened(text: str) -> str:
-    """Return a text as a message shows it: its beginning if it is long."""
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+    return shortened(repr(value), _SHOWN)
 
 
 def refusal(name: str, value: object, expected: str) -> SettingError:
     """Return the error of an argument with a value that it can't have; `expected` names the right kind."""
-    return SettingError(name, shortened(value if isinstance(value, str) else repr(value)), f": {expected}")
+    return SettingError(name, shortened(value if isinstance(value, str) else repr(value), _SHOWN), f": {expected}")
 
 
 def with_named_arguments(function: Callable[P, Result]) -> Callable[P, Result]:

@@ -9,6 +9,7 @@ from support.tiny_seeing import save_clip, save_seeing
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.driving.driver import drive_run
 from tertulia.runs.planning.forking import plan_fork
+from tertulia.runs.planning.request import RunRequest
 from tertulia.runs.planning.starting import RunPlan, begin, plan_run
 from tertulia.state.album import Exchange
 from tertulia.state.errors import SettingError
@@ -44,7 +45,7 @@ def picture_units(store: Store, record: TurnRecord) -> list[tuple[str, bool, flo
 def test_a_model_that_sees_is_shown_the_picture_that_a_model_like_clip_finds(
     tmp_path: Path, folders: dict[str, str]
 ) -> None:
-    plan = plan_run("villagers", {**SETTINGS, "picture_model": folders["clip"]}, model=folders["llava"])
+    plan = plan_run("villagers", RunRequest({**SETTINGS, "picture_model": folders["clip"]}, model=folders["llava"]))
     with SqlStore.open(tmp_path / "store.db", create=True) as store:
         run = driven(store, plan, tmp_path)
         exchanges = store.steps(run, "exchange", Exchange)
@@ -58,12 +59,12 @@ def test_a_model_that_sees_is_shown_the_picture_that_a_model_like_clip_finds(
                 assert (id, removable) == ("picture.image", False)
                 assert score > 0
                 assert record.scored_by == folders["llava"]
-        fork = driven(store, plan_fork(store, store.run(run), 2, {}), tmp_path)
+        fork = driven(store, plan_fork(store, store.run(run), 2), tmp_path)
         assert compare(store, run, fork).is_same
 
 
 def test_captions_are_read_where_that_is_asked_for(tmp_path: Path, folders: dict[str, str]) -> None:
-    plan = plan_run("villagers", {**SETTINGS, "max_turns": 1, "sight": "captions"}, model=folders["llava"])
+    plan = plan_run("villagers", RunRequest({**SETTINGS, "max_turns": 1, "sight": "captions"}, model=folders["llava"]))
     with SqlStore.open(tmp_path / "store.db", create=True) as store:
         run = driven(store, plan, tmp_path)
         assert {met.sight for met in store.steps(run, "exchange", Exchange).values()} == {"captioned, not seen"}
@@ -72,7 +73,7 @@ def test_captions_are_read_where_that_is_asked_for(tmp_path: Path, folders: dict
 
 def test_a_model_that_reads_text_alone_is_not_asked_to_see(tmp_path: Path) -> None:
     tiny = str(save_tiny(tmp_path / "tiny"))
-    plan = plan_run("villagers", {**SETTINGS, "removal_factor": 0, "sight": "pictures"}, model=tiny)
+    plan = plan_run("villagers", RunRequest({**SETTINGS, "removal_factor": 0, "sight": "pictures"}, model=tiny))
     with (
         SqlStore.open(tmp_path / "store.db", create=True) as store,
         pytest.raises(SettingError, match="sight=pictures needs a model that sees pictures"),

@@ -17,6 +17,7 @@ from tertulia.runs.driving.events import RunEnded, ignore
 from tertulia.runs.driving.interrupting import run_or_abandon
 from tertulia.runs.driving.limits import Limits
 from tertulia.runs.driving.towns import drive_simulation
+from tertulia.runs.planning.request import RunRequest
 from tertulia.runs.planning.simulations import begin_simulation, plan_simulation, reopen_simulation
 from tertulia.runs.planning.starting import begin, plan_run, reopen
 from tertulia.state.budget import NO_BUDGET, Budget
@@ -36,7 +37,7 @@ def store(tmp_path: Path) -> Iterator[SqlStore]:
 
 def begun(store: SqlStore, scenario: str = "tidewell", budget: Budget = NO_BUDGET) -> str:
     """Begin a run and drive it as far as its budget goes; return its id."""
-    plan = plan_run(scenario, {"max_turns": SCENARIOS[scenario]}, model="rehearsal", seed=3)
+    plan = plan_run(scenario, RunRequest({"max_turns": SCENARIOS[scenario]}, model="rehearsal", seed=3))
     context = begin(store, plan, ModelAccess())
     with suppress(BudgetError):
         drive_run(store, context, ignore, limits=Limits(budget))
@@ -109,7 +110,9 @@ def test_a_budget_that_is_enough_changes_nothing(store: SqlStore) -> None:
 
 def test_minutes_are_of_real_time(store: SqlStore) -> None:
     ends: list[RunEnded] = []
-    context = begin(store, plan_run("tidewell", {"max_turns": 60, **_ENDLESS}, model="rehearsal"), ModelAccess())
+    context = begin(
+        store, plan_run("tidewell", RunRequest({"max_turns": 60, **_ENDLESS}, model="rehearsal")), ModelAccess()
+    )
     started = time.monotonic()
     with pytest.raises(BudgetError, match=r"^stopped by its budget of 0\.005 minutes \(0\.005\d* passed\)$") as raised:
         drive_run(
@@ -127,7 +130,9 @@ _ENDLESS = {"ending": "continuation", "ending_threshold": 1}
 
 def test_a_simulation_stops_with_its_conversation_and_goes_on_with_the_same_digits(store: SqlStore) -> None:
     def simulated(budget: Budget) -> str:
-        plan = plan_simulation("tidewell", {"max_turns": 4}, seed=5, encounters_per_day=2, model="rehearsal", days=1)
+        plan = plan_simulation(
+            "tidewell", RunRequest({"max_turns": 4}, seed=5, model="rehearsal"), encounters_per_day=2, days=1
+        )
         opened = begin_simulation(store, plan, ModelAccess())
         with suppress(BudgetError):
             drive_simulation(store, *opened, ignore, Limits(budget))

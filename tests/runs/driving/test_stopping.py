@@ -20,6 +20,7 @@ from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.driving.driver import drive_run
 from tertulia.runs.driving.events import Event, TurnFinished, ignore
 from tertulia.runs.driving.stopping import stop, stop_all
+from tertulia.runs.planning.request import RunRequest
 from tertulia.runs.planning.starting import begin, plan_run, reopen
 from tertulia.state.errors import NotFoundError, SettingError, StoppedError, UsageError
 from tertulia.state.seat import Answer, Invitation
@@ -60,7 +61,7 @@ def turns_of_newest(address: Any) -> int:
 def resumed_like_one_that_never_stopped(store: SqlStore, run: str) -> bool:
     """Go on with a stopped run, and compare it with one that nobody stops."""
     drive_run(store, reopen(store, store.run(run), ModelAccess()), ignore)
-    plan = plan_run("tidewell", SETTINGS, model="rehearsal")
+    plan = plan_run("tidewell", RunRequest(SETTINGS, model="rehearsal"))
     context = begin(store, plan, ModelAccess())
     drive_run(store, context, ignore)
     return compare(store, context.run, run).is_same
@@ -111,7 +112,7 @@ def driven_here(path: Path, at: int, then: Callable[[SqlStore], None], **plan: A
 
     def drive() -> None:
         with SqlStore.open(path, create=True) as store:
-            context = begin(store, plan_run("tidewell", SETTINGS, model="rehearsal", **plan), ModelAccess())
+            context = begin(store, plan_run("tidewell", RunRequest(SETTINGS, model="rehearsal", **plan)), ModelAccess())
             ended.append(context.run)
             try:
                 drive_run(store, context, emit)
@@ -179,7 +180,7 @@ def test_who_waits_for_an_answer_stops_at_once(tmp_path: Path) -> None:
 
     def drive() -> None:
         with SqlStore.open(tmp_path / "tertulia.db", create=True) as store:
-            plan = plan_run("tidewell", {"max_turns": 4}, model="rehearsal", seat="Leila Haddad")
+            plan = plan_run("tidewell", RunRequest({"max_turns": 4}, model="rehearsal", seat="Leila Haddad"))
             try:
                 drive_run(store, begin(store, plan, ModelAccess()), ignore, ask)
             except BaseException as error:

@@ -12,11 +12,11 @@ from support.store_content import content, differences
 
 from tertulia.api.launching import RunLauncher
 from tertulia.api.running import diff
-from tertulia.api.store_handle import StoreHandle
 from tertulia.api.stores import Store, open_store
 from tertulia.runs.driving.events import Event, StepStarted
 from tertulia.runs.files.merging import merge_stores
-from tertulia.runs.planning.starting import RunPlan
+from tertulia.runs.planning.request import RunRequest
+from tertulia.runs.planning.starting import RunPlan, plan_run
 
 pytestmark = pytest.mark.full
 
@@ -68,13 +68,10 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
     """Stores with as many runs each; no two runs have one id, as an experiment sees to."""
     folder = tmp_path_factory.mktemp("shards")
     paths = [folder / f"{number}.db" for number in range(SHARDS)]
-    launcher = RunLauncher(StoreHandle(folder / "none.db"), None, None, None)
 
     def plan(scenario: str, rounds: int) -> RunPlan:
         settings = {"ending": "continuation", "ending_threshold": 1} if scenario == "tidewell" else {}
-        return launcher.plan(
-            scenario, settings, {"max_turns": rounds}, model="rehearsal", seed=0, seat=None, label=None
-        )
+        return plan_run(scenario, RunRequest({**settings, "max_turns": rounds}, model="rehearsal", seed=0))
 
     plans = {"short": plan("tidewell", 2), "long": plan("tidewell", 3), "group": plan("mothers_house", 2)}
     with pytest.MonkeyPatch.context() as patched:

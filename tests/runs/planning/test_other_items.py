@@ -12,6 +12,7 @@ from tertulia.lab.experiments.experiment import checked, experiment_with, read_e
 from tertulia.prompts.cut import whole_items
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.planning.other_items import under_names_of
+from tertulia.runs.planning.request import RunRequest
 from tertulia.runs.planning.starting import begin, plan_run
 from tertulia.state.case_seed import case_seed_of
 from tertulia.state.errors import SettingError
@@ -101,19 +102,19 @@ def test_names_are_exchanged_where_the_other_case_speaks_of_those_here(tmp_path:
 
 
 def test_the_case_is_the_same_case_with_whosever_items() -> None:
-    plans = [plan_run(HERE, {"items_from": chosen}) for chosen in (None, OTHER)]
+    plans = [plan_run(HERE, RunRequest({"items_from": chosen})) for chosen in (None, OTHER)]
     assert case_seed_of(plans[0].start) == case_seed_of(plans[1].start)
 
 
 def test_of_all_cases_it_is_one_that_will_do_and_not_always_the_same() -> None:
     chosen = {}
     for number in range(8):
-        start = plan_run(f"tidewell:{number}", {"items_from": "tidewell:all"}).start
+        start = plan_run(f"tidewell:{number}", RunRequest({"items_from": "tidewell:all"})).start
         assert isinstance(start, Case)
         assert start.items_from is not None
         chosen[number] = start.items_from.scenario
     assert len(set(chosen.values())) > 2
-    start = plan_run("tidewell:4", {"items_from": "tidewell:0, tidewell:2,tidewell:7"}).start
+    start = plan_run("tidewell:4", RunRequest({"items_from": "tidewell:0, tidewell:2,tidewell:7"})).start
     assert isinstance(start, Case)
     assert start.items_from is not None
     assert start.items_from.scenario == "tidewell:7"  # 0 has the same people, 2 no earlier dialogues
@@ -126,7 +127,7 @@ def test_a_run_goes_on_forks_replays_and_merges_without_the_file(cli: Cli, tmp_p
     file = tmp_path / "kitchen.yaml"
     file.write_text(KITCHEN, encoding="utf-8")
     settings = {"items_from": str(file), "max_turns": 4, "removal_factor": 0.5}
-    plan = plan_run("tidewell:1", settings, model="rehearsal")
+    plan = plan_run("tidewell:1", RunRequest(settings, model="rehearsal"))
     path = tmp_path / "t.db"
     with SqlStore.open(path, create=True) as store:
         run = begin(store, plan, ModelAccess()).run
@@ -179,11 +180,14 @@ def test_a_fork_takes_other_items_and_gives_them_back(cli: Cli, tmp_path: Path) 
 )
 def test_who_can_not_stand_for_somebody_is_refused_with_the_reason(scenario: str, items_from: str, why: str) -> None:
     with pytest.raises(SettingError, match=rf"items_from={items_from}.*{re.escape(why)}"):
-        plan_run(scenario, {"items_from": items_from})
+        plan_run(scenario, RunRequest({"items_from": items_from}))
 
 
 def test_a_block_that_no_prompt_has_is_not_wanted_of_the_other_case() -> None:
-    assert plan_run(HERE, {"items_from": "tidewell:0", "removed_blocks": "p"}).parameters.items_from == "tidewell:0"
+    assert (
+        plan_run(HERE, RunRequest({"items_from": "tidewell:0", "removed_blocks": "p"})).parameters.items_from
+        == "tidewell:0"
+    )
 
 
 def test_a_town_and_a_case_in_another_language_are_refused(cli: Cli, tmp_path: Path) -> None:
@@ -191,7 +195,7 @@ def test_a_town_and_a_case_in_another_language_are_refused(cli: Cli, tmp_path: P
     file = tmp_path / "kitchen.yaml"
     file.write_text(KITCHEN.replace("saw Ben Holt in the rain", "昨天在公园散步" * 20), encoding="utf-8")
     with pytest.raises(SettingError, match="is in another language"):
-        plan_run("tidewell:1", {"items_from": str(file)})
+        plan_run("tidewell:1", RunRequest({"items_from": str(file)}))
 
 
 def test_a_scenario_that_somebody_sent_names_none_of_the_readers_files(cli: Cli, tmp_path: Path) -> None:
@@ -231,7 +235,7 @@ def test_an_experiment_of_a_folder_names_what_lies_there(tmp_path: Path, monkeyp
     monkeypatch.chdir(tmp_path)
     experiment = read_experiment(Path("study/arms.yaml"))
     assert experiment.settings["placebo"]["items_from"] == "study/kitchen.yaml,tidewell:0"
-    start = plan_run("tidewell:1", experiment.parameters("placebo")).start
+    start = plan_run("tidewell:1", RunRequest(experiment.parameters("placebo"))).start
     assert isinstance(start, Case)
     assert start.items_from is not None
     assert start.items_from.scenario == "study/kitchen.yaml"

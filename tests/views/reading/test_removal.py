@@ -13,11 +13,11 @@ import tertulia
 from tertulia.state.records import Prompt, Turn, TurnRecord, Unit
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.removal import notes_of_turn, remarks, removal_in_words
-from tertulia.views.reading.turns import TurnDetails
+from tertulia.views.reading.turns import LineDetails
 from tertulia.views.reading.what_if import removed_at
 
 
-def details(scores: dict[str, float], factor: float, what_if: float | None = None, **parameters: Any) -> TurnDetails:
+def details(scores: dict[str, float], factor: float, what_if: float | None = None, **parameters: Any) -> LineDetails:
     """A turn whose prompt has an item of its block for each score, and a text before them."""
     items = [Unit(id=id, block=id[0], kind="item", text=f"Item {id}.", removable=True) for id in scores]
     leads = [
@@ -28,7 +28,9 @@ def details(scores: dict[str, float], factor: float, what_if: float | None = Non
     turn = Turn(turn=1, round=1, speaker="Ann", text="Hm.", sim_time_s=0, ended=False)
     record = TurnRecord(turn=turn, prompt="x", scores=scores | {lead.id: 1.0 for lead in leads}, scored_by="attention")
     removed = removed_at(run, record, prompt, factor if what_if is None else what_if)
-    return TurnDetails(run, record, prompt, (), frozenset(removed), what_if, None, None, ())
+    return LineDetails(
+        run=run, record=record, prompt=prompt, candidates=(), removed=frozenset(removed), what_if=what_if
+    )
 
 
 def test_a_unit_with_most_of_the_weight_is_pointed_out_while_lambda_passes_over_it() -> None:

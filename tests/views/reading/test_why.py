@@ -20,6 +20,7 @@ from tertulia.state.parameters import Parameters
 from tertulia.state.records import Candidate, RunRecord, TurnRecord, Unit
 from tertulia.state.seat import Answer, Invitation
 from tertulia.storage.store import SqlStore
+from tertulia.views.reading.checks import Checked
 from tertulia.views.reading.turns import TurnDetails, read_turn
 from tertulia.views.reading.why import why_said, why_turn
 from tertulia.views.reading.why_words import percentage, quoted
@@ -382,7 +383,7 @@ def test_the_unit_with_the_largest_estimated_loss_comes_first_with_how_much_less
         f"Leila Haddad leaned on {quoted(kept[2].text)} (the line is over 1,000 times less likely without it) and "
         f"{quoted(kept[1].text)} (about 9 times)."
     ), "e^(10 · 0.22) = 9.03; a loss of 0.09 nats a token is none"
-    measured = with_line(store, scores, LEARNED, measured={kept[0].id: 0.15, kept[2].id: 0.01})
+    measured = with_line(store, scores, LEARNED, checked=Checked(measured={kept[0].id: 0.15, kept[2].id: 0.01}))
     assert why_turn(measured).startswith(
         f"Leila Haddad leaned on {quoted(kept[0].text)} (the line is 4 times less likely without it, as measured). "
     ), "measured units alone count, once a check left the highest ones out"

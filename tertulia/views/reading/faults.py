@@ -1,11 +1,11 @@
-"""How many lines make no sense in their dialogue, by the rules of `nodes/shared/sense.py`."""
+"""How many lines make no sense in their dialogue, by the rules of `nodes/shared/line_faults.py`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import Field
 
 from tertulia.metrics.diversity import Dialogue, mean, mean_record
-from tertulia.nodes.shared.sense import FAULTS, LINES_SEEN, Fault, faults_of, lines_before
+from tertulia.nodes.shared.line_faults import FAULTS, LINES_SEEN, Fault, faults_of, lines_before
 from tertulia.state.album import PARTS, Population
 from tertulia.state.meeting import Start
 from tertulia.state.records import Record, RunRecord, Turn, TurnRecord

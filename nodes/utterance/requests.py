@@ -1,0 +1,159 @@
+"""Requests for speech: the fields of a reply, the decoding, and the context that is amplified or weighed."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tertulia.prompts.assemble import end_question, reply_prefix_of
+from tertulia.prompts.cut import whole_items
+from tertulia.prompts.remove import remove_units
+from tertulia.prompts.render import render
+from tertulia.prompts.several import asking_for_candidates, candidate_keys, candidates_prefix, keys_beside
+from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, Tokenizer
+from tertulia.state.parameters import DraftsBy, Parameters
+from tertulia.state.records import Prompt
+
+#: The blocks of a prompt that have pictures.
+_PICTURES = frozenset({"picture", "album"})
+
+#: The lines before an utterance from which it repeats even less than from the rest of the dialogue.
+_RECENT_LINES = 4
+
+#: The most characters of a probability as a model writes it, and of a random string.
+PROBABILITY_LETTERS, STRING_LETTERS = 8, 32
+
+
+def utterance_request(
+    prompt: Prompt,
+    generators: tuple[random.Random, ...],
+    tokenizer: Tokenizer,
+    parameters: Parameters,
+    full: Prompt | None = None,
+) -> GenerationRequest:
+    """Return the request for the utterance, and whether it ends the conversation. Source: APP Table 9.
+
+    Args:
+        prompt: The prompt that is answered.
+        full: The prompt before anything was removed from it; `None`: the same.
+    """
+    speaker = prompt.speaker
+    fields = [ReplyField(speaker, "speech", max_tokens=parameters.utterance_tokens)]
+    if parameters.ending == "reply":
+        fields.append(ReplyField(end_question(speaker, parameters.language), "boolean"))
+    shown = render(prompt, tokenizer, reply_prefix_of(prompt))
+    return _request(prompt, full, shown, fields, generators, tokenizer, parameters)
+
+
+def spoken_request(
+    prompt: Prompt,
+    generators: tuple[random.Random, ...],
+    tokenizer: Tokenizer,
+    parameters: Parameters,
+    full: Prompt | None = None,
+) -> GenerationRequest:
+    """Return the request for the utterance, in which the context is amplified, and each reply weighed."""
+    request = utterance_request(prompt, generators, tokenizer, parameters, full)
+    if not (parameters.context_strength or (parameters.drafts or 1) > 1):
+        return request
+    request, strength = replace(request, weighs=what_is_weighed(parameters)), parameters.context_strength or 0.0
+    bare = prompt_without(prompt, request.weighs)
+    if bare is None:
+        return replace(request, context_strength=strength) if parameters.matched_decoding else request
+    shown = render(bare, tokenizer, reply_prefix_of(bare))
+    return replace(request, without_context=shown, context_strength=strength)
+
+
+def sequence_request(
+    prompt: Prompt,
+    generators: tuple[random.Random, ...],
+    tokenizer: Tokenizer,
+    parameters: Parameters,
+    full: Prompt | None = None,
+) -> GenerationRequest:
+    """Return the request for several candidates in one reply, or for one behind a random string, each with its ending.
+
+    A remote model may leave out the fields beside the line, and any of several lines. Source: APP §5.
+    """
+    asks_ending, way = parameters.ending == "reply", parameters.generation
+    number, language, wording = parameters.written_together, parameters.language, parameters.wording
+    asking = asking_for_candidates(prompt, number, asks_ending, language, wording, way, parameters.verbalized_below)
+    is_optional = way == "verbalized"
+    most = STRING_LETTERS if way == "string_seed" else PROBABILITY_LETTERS
+    fields: list[ReplyField] = []
+    keys = candidate_keys(number, language, wording, way, prompt.speaker)
+    for (text_key, end_key), beside in zip(keys, keys_beside(number, language, wording, way), strict=True):
+        texts = [ReplyField(text_key, "speech", max_tokens=parameters.utterance_tokens, is_optional=is_optional)]
+        words = [ReplyField(beside, "word", max_tokens=most, is_optional=True)] if beside else []
+        fields += [*words, *texts] if way == "string_seed" else [*texts, *words]
+        if asks_ending:
+            fields.append(ReplyField(end_key, "boolean", is_optional=is_optional))
+    shown = render(asking, tokenizer, candidates_prefix(asking, language, wording, way))
+    return _request(prompt, full, shown, fields, generators, tokenizer, parameters)
+
+
+def _request(
+    prompt: Prompt,
+    full: Prompt | None,
+    shown: RenderedPrompt,
+    fields: Sequence[ReplyField],
+    generators: tuple[random.Random, ...],
+    tokenizer: Tokenizer,
+    parameters: Parameters,
+) -> GenerationRequest:
+    """Return the request for speech that answers a rendered prompt, and repeats nothing of an utterance's prompt."""
+    decoded_as = full if full is not None and parameters.matched_decoding else prompt
+    return GenerationRequest(
+        prompt=shown,
+        fields=tuple(fields),
+        generators=generators,
+        temperature=temperature_of(decoded_as, parameters),
+        top_p=parameters.top_p,
+        min_p=parameters.min_p,
+        no_repeat_from=not_repeated(decoded_as, tokenizer),
+        no_repeat_ngram=parameters.no_repeat_ngram or 0,
+        dry=parameters.dry,
+        recent_lines=_recent_lines(prompt, tokenizer),
+        language=parameters.language,
+    )
+
+
+def what_is_weighed(parameters: Parameters) -> DraftsBy:
+    """Return the measure of the best draft; if the context is amplified, its effect on the draft."""
+    return "context" if parameters.context_strength else parameters.drafts_by or "context"
+
+
+def prompt_without(prompt: Prompt, weighed: DraftsBy) -> Prompt | None:
+    """Return the prompt without the context of drafts: the lines of the dialogue, or all items but these.
+
+    `None` if it has none of them.
+    """
+    items = [
+        unit.id
+        for unit in prompt.units
+        if unit.kind == "item" and (unit.block == "current_dialogue") is (weighed == "answer")
+    ]
+    return remove_units(prompt, items) if items else None
+
+
+def opens(prompt: Prompt) -> bool:
+    """Return whether a line opens a conversation: nothing was said before it, and no picture is there to speak of."""
+    return prompt_without(prompt, "answer") is None and _PICTURES.isdisjoint(unit.block for unit in prompt.units)
+
+
+def temperature_of(prompt: Prompt, parameters: Parameters) -> float:
+    """Return the temperature at which replies to a prompt are drawn."""
+    opening = parameters.opening_temperature
+    return opening if opening and opens(prompt) else parameters.sampling_temperature
+
+
+def not_repeated(prompt: Prompt, tokenizer: Tokenizer) -> tuple[tuple[int, ...], ...]:
+    """Return texts that speech must not repeat, as tokens: this dialogue and earlier ones, instructions, the
+    example."""
+    dialogues = ("current_dialogue", "previous_dialogues")
+    lines = (unit.text for unit in whole_items(prompt).units if unit.kind == "text" or unit.block in dialogues)
+    return tuple(tuple(tokenizer.encode(line)) for line in lines)
+
+
+def _recent_lines(prompt: Prompt, tokenizer: Tokenizer) -> tuple[tuple[int, ...], ...]:
+    lines = [unit.text for unit in prompt.units if unit.block == "current_dialogue" and unit.kind == "item"]
+    return tuple(tuple(tokenizer.encode(line)) for line in lines[-_RECENT_LINES:])
