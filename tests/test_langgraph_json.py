@@ -14,6 +14,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.pregel import Pregel
 from support.commands import Cli
 
+from tertulia.langgraph.served import PeopleSettings
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.runs.driving import studio
 from tertulia.state.errors import ModelError, NotFoundError, UsageError
@@ -36,13 +37,16 @@ def test_every_named_graph_is_built_and_shows_the_nodes_of_its_conversation(name
     assert isinstance(graph, Pregel)
     assert graph.name == name
     drawn = graph.get_graph(xray=True).nodes
-    shown = {
-        "dialogue": {"hold:take_turn", "hold:utterance:generate"},
-        "group_chat": {"hold:cognition:perceive", "hold:utterance:generate"},
-        "album_chat": {"hold:exchange:plan:generate"},
+    shown, settings = {
+        "dialogue": ({"hold:take_turn", "hold:utterance:generate"}, studio.Settings),
+        "group_chat": ({"hold:cognition:perceive", "hold:utterance:generate"}, studio.Settings),
+        "album_chat": ({"hold:exchange:plan:generate"}, studio.Settings),
+        "utterance": ({"speak:score", "speak:prune", "speak:generate"}, PeopleSettings),
+        "exchange": ({"meet:plan:generate", "meet:answer:prune"}, PeopleSettings),
+        "town": ({"hold:converse", "hold:reflect"}, studio.TownSettings),
     }[name]
     assert shown <= set(drawn)
-    assert set(graph.get_context_jsonschema()["properties"]) == set(studio.Settings.model_fields)
+    assert set(graph.get_context_jsonschema()["properties"]) == set(settings.model_fields)
 
 
 def test_the_module_that_it_names_loads_neither_langgraph_nor_torch() -> None:
@@ -62,6 +66,37 @@ def test_it_holds_the_conversation_that_the_command_line_holds(cli: Cli, name: s
     told = cli("show", held["run"], "--json").json
     assert told["status"] == "finished"
     assert held["turns"] == [{"speaker": turn["speaker"], "text": turn["text"]} for turn in told["turns"]]
+
+
+@pytest.mark.parametrize("name", ["utterance", "exchange"])
+def test_a_thread_goes_on_with_every_run(cli: Cli, name: str) -> None:
+    config = {"configurable": {"removal_factor": 0.5, "thread_id": "t", "people": None}}
+    graph = build(name, config)
+    graph.checkpointer = InMemorySaver()
+    first = asyncio.run(graph.ainvoke({"messages": []}, config))
+    second = asyncio.run(graph.ainvoke({"messages": []}, config))
+    lines = {"utterance": 1, "exchange": 2}[name]
+    assert (len(first["messages"]), len(second["messages"])) == (lines, 2 * lines)
+    (run,) = cli("runs", "--json").json["runs"]
+    assert second[name]["run"] == run["run"]
+    assert {message.name for message in second["messages"]} == {"Ana", "Bo"}
+
+
+@pytest.mark.full
+def test_days_of_a_town_are_those_of_the_command_line(cli: Cli) -> None:
+    config = {"configurable": {"encounters_per_day": 1, "thread_id": "t"}}
+    graph = build("town", config)
+    graph.checkpointer = InMemorySaver()
+    passed = asyncio.run(graph.ainvoke({}, config))
+    (met,) = passed["encounters"]
+    assert met["turns"] == [
+        {"speaker": turn["speaker"], "text": turn["text"]} for turn in cli("show", met["run"], "--json").json["turns"]
+    ]
+    cli("simulate", "tidewell", "--encounters-per-day", "1", "--rehearse")
+    own, command = (run["run"] for run in cli("runs", "--json").json["runs"])
+    assert cli("diff", own, command, "--exit-code").code == 0
+    (before,) = (state for state in graph.get_state_history(config) if state.next == ("hold",))
+    assert asyncio.run(graph.ainvoke(None, before.config)) == passed
 
 
 def test_every_inner_step_is_in_the_history_of_the_thread(cli: Cli) -> None:
