@@ -5,6 +5,7 @@ from typing import Annotated, Any, NotRequired, TypeVar
 
 from typing_extensions import TypedDict
 
+from tertulia.state.inner_places import Address, nobody_asked
 from tertulia.state.meeting import Meeting
 from tertulia.state.records import Case
 
@@ -203,6 +204,7 @@ class CognitionInput(TypedDict, total=False):
         sim_time_s: Simulated seconds since the meeting began.
         silence_s: Seconds since the last word, when the round began.
         mind: The agent's state from round to round.
+        address: Whom the last line asks.
     """
 
     round: int
@@ -212,6 +214,7 @@ class CognitionInput(TypedDict, total=False):
     silence_s: float
     spoken: dict[str, int]
     mind: Mind
+    address: NotRequired[Address]
 
 
 class CognitionOutput(TypedDict, total=False):
@@ -234,9 +237,11 @@ class GroupState(UtteranceInput, UtteranceOutcome, total=False):
         speaker: The agent with the floor; empty in a silence.
         prompt: Content hash of the full prompt; `None` if a person said it.
         unprepared: The agents yet to be prepared before the next round begins.
+        address: Whom the last line asks.
     """
 
     prompt: str | None
+    address: NotRequired[Address]
     silence_s: float
     finished: bool
     unprepared: list[str]
@@ -391,4 +396,5 @@ def cognition_of(state: GroupState, name: str) -> CognitionInput:
         "silence_s": state["silence_s"],
         "spoken": {agent: mind["spoken"] for agent, mind in state["minds"].items()},
         "mind": state["minds"][name],
+        "address": state.get("address", nobody_asked()),
     }

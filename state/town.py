@@ -14,6 +14,7 @@ from tertulia.state.language_model import Embedder
 from tertulia.state.records import (
     Appointment,
     Dialogue,
+    Extension,
     HasWithheld,
     Persona,
     Record,
@@ -110,6 +111,7 @@ class Town(HasWithheld):
         past: Their talks with each other before, oldest first; of every pair the last few.
         plan_seed: Of the days of its people, which are composed from those of its log; `None`: these are repeated.
         logged: The encounters of its log by day, if they are the schedule; empty if encounters are drawn.
+        extensions: Those from which the conversations have nodes, as the simulation began.
     """
 
     name: str
@@ -118,6 +120,7 @@ class Town(HasWithheld):
     plan_seed: int | None = Field(default=None, exclude_if=lambda seed: seed is None)
     past: tuple[PastDialogue, ...] = ()
     logged: tuple[tuple[Encounter, ...], ...] = ()
+    extensions: tuple[Extension, ...] = Field(default=(), exclude_if=lambda extensions: not extensions)
 
     def day_of(self, time: datetime) -> int:
         """Return the number of the simulated day of a time, from 1 on."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tertulia.api.stored_run import Run
     from tertulia.api.stores import Store, open_store
     from tertulia.api.sweeping import asweep, sweep
+    from tertulia.nodes.shared.names_in_text import mentions
     from tertulia.runs.driving.events import Event, Noted, RunEnded, RunStarted, StepStarted, TurnFinished
     from tertulia.runs.planning.additions import Additions
     from tertulia.state.budget import Budget
@@ -64,6 +65,7 @@ _PUBLIC = {
     "tertulia.api.stores": ("Store", "open_store"),
     "tertulia.api.stored_run": ("Run",),
     "tertulia.api.declaring": ("mechanism", "node", "scorer"),
+    "tertulia.nodes.shared.names_in_text": ("mentions",),
     "tertulia.runs.driving.events": ("Event", "Noted", "RunEnded", "RunStarted", "StepStarted", "TurnFinished"),
     "tertulia.runs.planning.additions": ("Additions",),
     "tertulia.state.budget": ("Budget",),
@@ -118,6 +120,7 @@ __all__ = [
     "diff",
     "generate_people",
     "mechanism",
+    "mentions",
     "node",
     "open_store",
     "people_from_csv",

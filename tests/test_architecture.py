@@ -13,11 +13,13 @@ from typing import TypeGuard
 
 from support.package import PACKAGE, ROOT, package_files
 
+import tertulia
+
 #: The rooms from the lowest up; a room imports only rooms that stand before it, and itself. `tertulia` is the face: the
 #: modules that lie in no room.
 ROOMS = (
     *("state", "prompts", "models", "storage", "worlds", "metrics", "nodes", "graphs"),
-    *("views", "runs", "langgraph", "lab", "viewer", "api", "tertulia", "cli"),
+    *("views", "runs", "langgraph", "lab", "viewer", "api", "tertulia", "rules", "cli"),
 )
 
 #: Rooms that know less than their place would allow: models and store reach nodes through the runtime context.
@@ -25,6 +27,7 @@ KNOWS_ONLY = {
     "nodes": {"state", "prompts"},
     "graphs": {"state", "prompts", "nodes"},
     "metrics": {"state"},
+    "rules": {"tertulia"},
 }
 
 HEAVY = {"torch", "transformers", "sentence_transformers"}
@@ -126,6 +129,19 @@ def test_a_room_imports_only_rooms_that_stand_above_it() -> None:
         return rooms_imported(file) <= allowed and not {"tests", "benchmarks"} & set(imports(file))
 
     assert offenders(is_kept) == []
+
+
+def test_rules_of_a_language_use_public_names_alone_and_no_room_needs_them() -> None:
+    for file in FILES:
+        if room_of(file) == "rules":
+            used = {name.removeprefix("tt.") for name in attributes(file) if name.startswith("tt.")}
+            assert used <= set(tertulia.__all__)
+            assert {name for name in modules_imported(file) if name.startswith("tertulia.")} <= {
+                "tertulia.rules",
+                "tertulia.rules.address_words",
+            }
+        else:
+            assert "rules" not in rooms_imported(file)
 
 
 def test_the_readme_of_a_room_names_what_it_imports() -> None:

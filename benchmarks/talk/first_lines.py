@@ -29,9 +29,9 @@ from tertulia.models.loading import open_embedder, open_model
 from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.models.local.decoding_state import DecodingState
 from tertulia.models.local.platforms import platform_of
-from tertulia.nodes.meeting.address import without_names
 from tertulia.nodes.scorers.attention import scoring_request
 from tertulia.nodes.shared.memory import retrieve_memories
+from tertulia.nodes.shared.names_in_text import without_names
 from tertulia.nodes.utterance.candidates import utterance_of
 from tertulia.nodes.utterance.prune import prune_units
 from tertulia.nodes.utterance.requests import utterance_request

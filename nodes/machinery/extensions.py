@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -28,6 +28,13 @@ from tertulia.state.text import first_line, shell_argument
 #: The group under which installed packages name their modules of nodes.
 ENTRY_POINTS = "tertulia.nodes"
 
+#: By node, the shipped extension that has it: loaded if a run chooses the node, and trusted as this program is, with
+#: whatever content it has now.
+SHIPPED: Mapping[str, str] = {
+    "asked_by_words": "tertulia.rules.address",
+    "importance_by_words": "tertulia.rules.importance",
+}
+
 #: The largest file that is read as an extension.
 _MOST_BYTES = 16 * 10**6
 
@@ -35,6 +42,13 @@ _MOST_BYTES = 16 * 10**6
 def installed() -> list[str]:
     """Return the names of the entry points of installed packages."""
     return sorted(entry_points(group=ENTRY_POINTS).names)
+
+
+def with_shipped(registry: Registry, chosen: Iterable[str]) -> Registry:
+    """Return the registry with the shipped extensions of the nodes that a run chooses by name."""
+    for source in dict.fromkeys(SHIPPED[name] for name in chosen if name in SHIPPED and name not in registry.nodes):
+        registry = Source.read(source).included(registry)
+    return registry
 
 
 def load_extensions(
@@ -58,7 +72,7 @@ def load_extensions(
     for name in dict.fromkeys(found):
         if name not in sources:
             source = Source.read(name)
-            if source.hash not in accepted:
+            if source.hash not in accepted and name not in SHIPPED.values():
                 raise _untrusted(name, "the scenario")
             registry = source.included(registry)
     for source in sources.values():
@@ -114,6 +128,8 @@ def _sources(named: Iterable[str]) -> "dict[str, Source]":
 
 def _trusted_source(extension: Extension, trusted: Mapping[str, str]) -> "Source":
     """Return a recorded extension from its former place, or the user's; nothing untrusted is even read."""
+    if extension.source in SHIPPED.values():  # it changes with this program, as other steps do
+        return Source.read(extension.source)
     if extension.hash not in trusted:
         raise _untrusted(extension.source, "the run")
     missing: NotFoundError | None = None
@@ -193,7 +209,7 @@ class Source:
         """Read a file or an entry point, executing nothing; `NotFoundError` or `ExtensionError` if that fails."""
         path: Path | None = Path(name)
         if not name.endswith(".py"):
-            path = _module_file(_entry_point(name).module)
+            path = _module_file(_module_of(name))
             if path is None:
                 raise NotFoundError(
                     f"the entry point {name!r} names a module that is not there; install its package again"
@@ -213,14 +229,16 @@ class Source:
 
     def included(self, registry: Registry) -> Registry:
         """Execute it, and return the registry with its declarations."""
-        entry = None if self.name.endswith(".py") else _entry_point(self.name).module
-        module = _executed(self) if entry is None else _imported(entry, self)
+        module = _executed(self) if self.name.endswith(".py") else _imported(_module_of(self.name), self)
         return registry.including(Extension(source=self.name, hash=self.hash), *_declared(self.name, module))
 
 
-def _entry_point(name: str) -> EntryPoint:
+def _module_of(name: str) -> str:
+    """Return the module of a shipped extension, or of an entry point."""
+    if name in SHIPPED.values():
+        return name
     for entry_point in entry_points(group=ENTRY_POINTS, name=name):
-        return entry_point
+        return entry_point.module
     hint = nearest_hint(name, installed()) or "; a file of your own ends in .py"
     raise NotFoundError(f"no installed package has an entry point {name!r} of nodes{hint}")
 

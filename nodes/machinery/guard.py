@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
 
+@lru_cache(maxsize=64)  # graphs are kept by the functions of their nodes
 def guarded(node: Node) -> NodeFunction:
     """Return a user's node as a graph runs it: held to its declaration, and to its place.
 

@@ -7,14 +7,17 @@ from typing import Any, Literal, get_type_hints
 
 from tertulia.state.context import Context
 from tertulia.state.graph_state import CognitionInput, CognitionState, GroupState, UtteranceInput, UtteranceState
+from tertulia.state.inner_places import AddressState, RatingState
 
-GraphName = Literal["utterance", "cognition", "group_chat"]
+GraphName = Literal["utterance", "cognition", "group_chat", "town"]
 
-#: By graph: the state, and the keys of it that every node is given.
-_STATES: Mapping[GraphName, tuple[type, tuple[str, ...]]] = {
+#: By graph, or by a place inside another step: the state, and the keys of it that every node is given.
+_STATES: Mapping[str, tuple[type, tuple[str, ...]]] = {
     "utterance": (UtteranceState, tuple(UtteranceInput.__annotations__)),
     "cognition": (CognitionState, tuple(CognitionInput.__annotations__)),
     "group_chat": (GroupState, ("round", "turn", "present", "sim_time_s", "silence_s")),
+    "read_address": (AddressState, ("round", "turn", "speaker", "line", "listeners")),
+    "rate_importance": (RatingState, ("round", "agent", "memories", "contents")),
 }
 
 
@@ -31,7 +34,8 @@ class Place:
     """A place in a graph, and the keys that a node there has to write.
 
     Attributes:
-        name: The name of the graph's node; `after_…` is empty unless a user's node is chosen for it.
+        name: The name of the graph's node, or of a place inside another step; `after_…` and `read_address` are empty
+            unless a node is chosen for it.
         writes: State keys that a node here always writes.
         may_write: State keys that it may write besides.
     """
@@ -45,17 +49,21 @@ class Place:
     @property
     def given(self) -> tuple[str, ...]:
         """The state keys that every node here is given, declared or not: speaker, time, people present."""
-        return _STATES[self.graph][1]
+        return _state_of(self.name, self.graph)[1]
 
     @property
     def types(self) -> Mapping[str, Any]:
         """The type of every key of the state."""
-        return _types_of(self.graph)
+        return _types_of(_state_of(self.name, self.graph)[0])
+
+
+def _state_of(place: str, graph: GraphName) -> tuple[type, tuple[str, ...]]:
+    return _STATES.get(place) or _STATES[graph]
 
 
 @lru_cache
-def _types_of(graph: GraphName) -> Mapping[str, Any]:
-    return get_type_hints(_STATES[graph][0])
+def _types_of(state: type) -> Mapping[str, Any]:
+    return get_type_hints(state)
 
 
 def _scores_fit(update: Mapping[str, Any], state: Mapping[str, Any], context: Context) -> str | None:
@@ -103,10 +111,26 @@ def _bids_fit(update: Mapping[str, Any], state: Mapping[str, Any], context: Cont
     return None if wrong is None else f"{wrong} has one entry, the agent's own, {name!r}"
 
 
+def _address_fits(update: Mapping[str, Any], state: Mapping[str, Any], context: Context) -> str | None:
+    unknown = next((name for name in update["address"]["asked"] if name not in state["listeners"]), None)
+    return None if unknown is None else f"address asks {unknown!r}, who is no listener"
+
+
+def _importance_fits(update: Mapping[str, Any], state: Mapping[str, Any], context: Context) -> str | None:
+    importance, count = update["importance"], len(state["memories"])
+    if importance is None:
+        return None
+    if len(importance) != count:
+        return f"importance has {len(importance)} numbers for {count} memories"
+    outside = next((number for number in importance if not 1 <= number <= 10), None)
+    return None if outside is None else f"importance has {outside}; it is from 1 to 10"
+
+
 #: The places, in the order in which the graphs go through them. Nodes that only keep records have none.
 PLACES: Mapping[str, Place] = {
     place.name: place
     for place in (
+        Place("read_address", "group_chat", ("address",), fits=_address_fits),
         Place("perceive", "cognition", ("mind",)),
         Place("after_perceive", "cognition", (), ("mind",)),
         Place("choose_mechanisms", "cognition", ("active",), ("mind",)),
@@ -128,5 +152,6 @@ PLACES: Mapping[str, Place] = {
         Place("select_candidate", "utterance", ("chosen", "rollbacks")),
         Place("score_line", "utterance", ("line_scores", "line_scored_by")),
         Place("decide_ending", "utterance", ("ended",)),
+        Place("rate_importance", "town", ("importance",), fits=_importance_fits),
     )
 }

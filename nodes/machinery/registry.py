@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from tertulia.nodes.machinery.guard import guarded
 from tertulia.nodes.machinery.node import Node, NodeFunction
 from tertulia.nodes.machinery.objects import extension_of_object
-from tertulia.nodes.machinery.places import PLACES
+from tertulia.nodes.machinery.places import PLACES, GraphName
 from tertulia.nodes.mechanisms.mechanism import Mechanism
 from tertulia.nodes.mechanisms.registry import MECHANISMS
 from tertulia.nodes.meeting.assess import assess
@@ -26,6 +26,7 @@ from tertulia.nodes.scorers.embedding_similarity import score_similarity
 from tertulia.nodes.scorers.leave_one_out import score_by_leaving_out
 from tertulia.nodes.scorers.length import score_length
 from tertulia.nodes.scorers.random_draw import score_random
+from tertulia.nodes.town.rate_importance import rate_importance
 from tertulia.nodes.utterance.end import decide_ending
 from tertulia.nodes.utterance.generate import generate
 from tertulia.nodes.utterance.judge import judge
@@ -92,11 +93,23 @@ NODES: Mapping[str, Node] = {
         ),
         _shipped("score_line", score_line, "prompt removed chosen", "scores what the line leaned on"),
         _shipped("decide_ending", decide_ending, "chosen", "finds out whether that ends the conversation"),
+        _shipped("rate_importance", rate_importance, "", "asks the model how much each new memory weighs"),
     )
 }
 
 
-_NAMES_OF_KINDS: Mapping[RunKind, str] = {"dialogue": "a dialogue of two", "album_chat": "an album chat"}
+_NAMES_OF_KINDS: Mapping[RunKind, str] = {
+    "dialogue": "a dialogue of two",
+    "group_chat": "a meeting",
+    "album_chat": "an album chat",
+}
+#: By graph, the kinds of runs with its places, and their name; conversations of towns are dialogues.
+_KINDS: Mapping[GraphName, tuple[tuple[RunKind, ...], str]] = {
+    "utterance": (("dialogue", "group_chat", "album_chat"), "conversations"),
+    "cognition": (("group_chat",), "meetings"),
+    "group_chat": (("group_chat",), "meetings"),
+    "town": (("dialogue",), "towns"),
+}
 
 
 @dataclass(frozen=True)
@@ -182,8 +195,9 @@ class Registry:
     def _problem_of_node(self, place: str, name: str, order: Order, kind: RunKind) -> str | None:
         if place not in PLACES:
             return f"there is no place {place!r}{nearest_hint(place, PLACES)}"
-        if kind != "group_chat" and PLACES[place].graph != "utterance":
-            return f"{_NAMES_OF_KINDS[kind]} has no place {place!r}; it is one of meetings"
+        kinds, name_of_kinds = _KINDS[PLACES[place].graph]
+        if kind not in kinds:
+            return f"{_NAMES_OF_KINDS[kind]} has no place {place!r}; it is one of {name_of_kinds}"
         if kind == "album_chat" and place == "retrieve_memory":
             return f"an album chat has no place {place!r}: what its prompts hold is in two queues"
         if (node := self.nodes.get(name)) is None:

@@ -1,8 +1,8 @@
 """Notice being addressed by name. Source: ChatAgents App. A names it as an example of a module that may be added."""
 
 from tertulia.nodes.mechanisms.mechanism import Mechanism
-from tertulia.nodes.meeting.address import address_of, is_named
 from tertulia.nodes.meeting.view import View
+from tertulia.nodes.shared.names_in_text import is_named
 from tertulia.state.cognition import Finding
 
 
@@ -10,7 +10,7 @@ async def answer_mention(view: View) -> Finding:
     """Return the people that named the agent and may expect an answer. No model is asked."""
     message = view.message()
     assert message is not None  # the condition held
-    asked = view.name in address_of(message, view.present).asked
+    asked = view.name in view.address["asked"]
     entry = "findings.asked" if asked else "findings.named"
     line = view.texts.fill(entry, {"other": message.speaker, "name": view.name})
     return Finding(lines=(line,), data={"by": message.speaker, "asked": asked})

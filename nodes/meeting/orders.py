@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from langgraph.runtime import Runtime
 
 from tertulia.nodes.conversation.seat import is_persons
-from tertulia.nodes.meeting.address import is_named
 from tertulia.nodes.meeting.contenders import appointed, contenders_of, give_floor, last_speaker
 from tertulia.nodes.meeting.view import View
 from tertulia.nodes.shared.asking import ask_model, text_of
 from tertulia.nodes.shared.hearing import latest_turns
+from tertulia.nodes.shared.names_in_text import is_named
 from tertulia.prompts.cognition import Question, ask_anybody, line_of
 from tertulia.prompts.examples import draw_example
 from tertulia.prompts.names import enumerated

@@ -10,9 +10,9 @@
 import numpy as np
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.meeting.address import address_of, is_named, without_names
 from tertulia.nodes.meeting.view import View
 from tertulia.nodes.shared.hearing import came_s
+from tertulia.nodes.shared.names_in_text import is_named, without_names
 from tertulia.prompts.cognition import line_of
 from tertulia.prompts.translations import translated, translated_list
 from tertulia.state.cognition import Perception
@@ -79,7 +79,7 @@ def reason_to_notice(view: View, message: Turn | None) -> str | None:
         return "own words"
     if is_named(view.name, message.text):
         return "named"
-    return "question to all" if address_of(message, view.present).is_open_question else None
+    return "question to all" if view.address["is_open_question"] else None
 
 
 def aspects_of(view: View, message: Turn | None) -> dict[str, list[str]]:

@@ -19,9 +19,9 @@ from itertools import takewhile
 
 import numpy as np
 
-from tertulia.nodes.meeting.address import is_named, without_names
 from tertulia.nodes.meeting.view import View, character_of
 from tertulia.nodes.shared.memory import Numbers
+from tertulia.nodes.shared.names_in_text import is_named, without_names
 from tertulia.prompts.templates import template
 from tertulia.state.cognition import Character, Touch
 from tertulia.state.context import Context

@@ -16,6 +16,7 @@ from tertulia.prompts.templates import PromptTemplate, template
 from tertulia.state.cognition import Assessment, Character, Finding
 from tertulia.state.context import Context
 from tertulia.state.graph_state import CognitionInput, Mind
+from tertulia.state.inner_places import Address, nobody_asked
 from tertulia.state.language_model import ReplyField
 from tertulia.state.meeting import Attendee, Meeting
 from tertulia.state.randomness import keyed_generator
@@ -43,6 +44,7 @@ class View:
         sim_time_s: Simulated seconds since the meeting began.
         silence_s: Seconds since the last word.
         mind: The state that the agent carries from round to round.
+        address: Whom the last line asks, as far as the run finds out.
         part: The mechanism that has the view, if any.
     """
 
@@ -54,6 +56,7 @@ class View:
     silence_s: float
     spoken: dict[str, int]
     mind: Mind
+    address: Address
     part: str = ""
 
     @classmethod
@@ -68,6 +71,7 @@ class View:
             silence_s=state["silence_s"],
             spoken=state["spoken"],
             mind=state["mind"],
+            address=state.get("address", nobody_asked()),
         )
 
     @property

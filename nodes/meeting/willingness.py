@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from tertulia.nodes.meeting.address import address_of
 from tertulia.nodes.meeting.view import View
+from tertulia.nodes.shared.names_in_text import named_in
 from tertulia.state.cognition import Bid, WillingFor
 from tertulia.state.meeting import Attendee, Meeting, WillingnessWeights
 from tertulia.state.parameters import Parameters
@@ -61,10 +61,11 @@ def address_of_agent(view: View) -> float:
     line = next((turn for turn in reversed(view.lines()) if turn.speaker is not None), None)
     if line is None or line.turn != view.round - 1 - silences or line.speaker == view.name:
         return 0.0
-    address = address_of(line, view.present)
-    if view.name in address.asked:
+    if view.name in view.address["asked"]:
         return _ASKED
-    return _NAMED if view.name in address.named else _OPEN_QUESTION if address.is_open_question else 0.0
+    if view.name in named_in(line.text, tuple(name for name in view.present if name != line.speaker)):
+        return _NAMED
+    return _OPEN_QUESTION if view.address["is_open_question"] else 0.0
 
 
 def need_to_speak(quiet: int, present: int, parameters: Parameters) -> float:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, get_args
 
-from tertulia.nodes.meeting.address import mentions_of
+from tertulia.nodes.shared.names_in_text import places_of
 from tertulia.state.context import Context
 from tertulia.state.meeting import Start
 from tertulia.state.store import Store
@@ -86,7 +86,7 @@ def _misnames(text: str, speaker: str, people: Sequence[str]) -> bool:
         return False
     text = unicodedata.normalize("NFC", text)
     partner = next((name for name in people if name != speaker), speaker)
-    for start, end in mentions_of([partner], text).get(partner, []):
+    for start, end in places_of(partner, text):
         before, behind = text[:start].rstrip(), text[end:].lstrip()
         if before[-1:].isalnum() and behind[:1].isalnum():
             return True

@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 from tertulia.nodes.shared.asking import ask_model, text_of
 from tertulia.nodes.shared.memory import recall
 from tertulia.nodes.town.encounter import encounter_of, ended_s
-from tertulia.nodes.town.remember import rate_importance
+from tertulia.nodes.town.rate_importance import importance_of
 from tertulia.prompts.cognition import ask_anybody
 from tertulia.prompts.town import EVIDENCE, QUESTIONS, ask_insight, ask_questions
 from tertulia.state.context import Context
@@ -19,6 +19,8 @@ from tertulia.state.language_model import ReplyField
 from tertulia.state.records import Memory, Remembered, Stream
 from tertulia.state.town import FORMED, INSIGHT, Encounter, TownContext
 
+#: The summed importance from which an agent reflects if none is set: every third conversation or so.
+_THRESHOLD = 40.0
 #: Memories that are recalled for each question.
 _RECALLED = 15
 #: Tokens of a question, and of an insight.
@@ -30,7 +32,7 @@ async def reflect(state: TownState, runtime: Runtime[TownContext]) -> TownState:
     town = runtime.context
     encounter = encounter_of(town, state)
     context = town.context_of(encounter.run)
-    threshold = context.parameters.reflects_from
+    threshold = context.parameters.reflection_threshold or _THRESHOLD
     ready = [name for name in encounter.pair if gathered(town, name, state["lengths"][name], threshold) >= threshold]
     round = len(context.store.turns(context.run)) + 3  # behind the memories
     context.broker.seat(round, ready)
@@ -80,7 +82,7 @@ async def insights(context: Context, encounter: Encounter, stream: Stream, round
         insight, evidence = await _insight(thinking, name, question, known, round)
         if insight:
             insights[insight] = encounter.memory_id(f"{INSIGHT}{len(insights) + 1}"), evidence
-    ratings = await rate_importance(thinking, name, list(insights), list(insights), round)
+    ratings = await importance_of(thinking, name, list(insights), list(insights), round)
     context.broker.leave(name)
     return [
         Remembered(id=id, kind="thought", text=text, created=now, importance=rating, evidence=evidence)

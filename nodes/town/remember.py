@@ -11,9 +11,9 @@ from langgraph.runtime import Runtime
 
 from tertulia.nodes.shared.asking import ask_model, text_of
 from tertulia.nodes.town.encounter import encounter_of, ended_s
-from tertulia.nodes.town.importance import can_be_read, importance_of
+from tertulia.nodes.town.rate_importance import importance_of
 from tertulia.prompts.cognition import ask_anybody
-from tertulia.prompts.town import agreement_memory, ask_importance, ask_summary, seen_memory, summary_memory
+from tertulia.prompts.town import agreement_memory, ask_summary, seen_memory, summary_memory
 from tertulia.state.agreements import Entry
 from tertulia.state.context import Context
 from tertulia.state.graph_state import TownState
@@ -71,31 +71,10 @@ async def memories_of_conversation(
     for entry in agreed:
         texts[f"agreed_{entry.number}"] = "event", agreement_memory(entry, name, partner, language)
         contents.append(entry.agreement.what)
-    ratings = await rate_importance(thinking, name, [text for _, text in texts.values()], contents, round)
+    ratings = await importance_of(thinking, name, [text for _, text in texts.values()], contents, round)
     context.broker.leave(name)
     created = encounter.time + timedelta(seconds=ended_s(context))
     return [
         Remembered(id=encounter.memory_id(key), kind=kind, text=text, created=created, importance=rating)
         for (key, (kind, text)), rating in zip(texts.items(), ratings, strict=True)
     ]
-
-
-async def rate_importance(
-    context: Context, name: str, texts: Sequence[str], contents: Sequence[str], round: int
-) -> list[int]:
-    """Return the importance of memories to a person, from 1 to 10. Source: Park et al. 2023, §4.1 (poignancy).
-
-    The model is asked if `importance` says so, and if the contents are in no English that can be read.
-
-    Args:
-        contents: The subject of each memory, without date, people and place.
-    """
-    if not texts:
-        return []
-    if context.parameters.importance == "content" and can_be_read(contents, context.parameters.language):
-        return [importance_of(content) for content in contents]
-    fields = [ReplyField(str(number), "integer", minimum=1, maximum=10) for number in range(1, len(texts) + 1)]
-    language = context.parameters.language
-    prompt = ask_anybody(ask_importance(name, texts, language), context.layout, language)
-    reply = await ask_model(context, round, name, "rate_importance", prompt, fields)
-    return [int(reply.fields[field.name]) for field in fields]

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tertulia.nodes.meeting.address import is_named
 from tertulia.nodes.shared.line_faults import Fault, Lines, faults_of, lines_before
+from tertulia.nodes.shared.names_in_text import is_named
 from tertulia.prompts.renaming import renaming_of
 from tertulia.state.album import Population
 from tertulia.state.context import Context

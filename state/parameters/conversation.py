@@ -23,16 +23,11 @@ class TownParameters(ParameterGroup):
         description="what people do, where encounters are drawn; varied: the log's days in turn, with minor things in "
         "another order, earlier or later; log: its days as they are",
     )
-    importance: Literal["content", "model"] = Field(
-        "content",
-        description="how memories are rated; content: by their words, where prompts are English; model: the model is "
-        "asked (GA §4.1)",
-    )
     reflection_threshold: float | None = Field(
         None,
         gt=0,
         description="summed importance of new memories from which an agent reflects (GA §4.2: 150, with observations); "
-        "unset: 20, or 40 where the model rates",
+        "unset: 40, or 20 where words rate (docs/towns.md)",
     )
 
 

@@ -106,13 +106,6 @@ class Parameters(
         return self.written_together if self.written_together > 1 else self.max_rollbacks + 1
 
     @property
-    def reflects_from(self) -> float:
-        """The summed importance from which an agent of a town reflects: every third conversation or so."""
-        if self.reflection_threshold is not None:
-            return self.reflection_threshold
-        return 20.0 if self.importance == "content" and self.language == DEFAULT else 40.0
-
-    @property
     def revisions_max(self) -> int:
         """The number of times that an utterance may be revised."""
         if self.revision == "off":

@@ -51,7 +51,6 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "max_turns": 16,  # Table 8
         "max_minutes": None,
         "case_seed": "auto",  # A.3
-        "importance": "model",  # Park et al. §4.1, whose logs the cases are
         "agreements": False,
         "day_plans": "log",
         "willingness": "computed",  # ChatAgents App. B, Eq. 1

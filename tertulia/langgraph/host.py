@@ -19,6 +19,7 @@ from tertulia.runs.access.model_names import check_models
 from tertulia.runs.planning.additions import Additions
 from tertulia.runs.planning.prompt_language import texts_of
 from tertulia.runs.planning.starting import RunPlan, check_start, context_of, new_record, store_run
+from tertulia.runs.planning.word_rules import reading_addresses
 from tertulia.state.context import Context, RecordedTurn
 from tertulia.state.errors import NotFoundError, SettingError, StorageError
 from tertulia.state.languages import language_of
@@ -79,7 +80,10 @@ class Host:
     def registry(self) -> "Registry":
         """The nodes and mechanisms that can be chosen."""
         if self._registry is None:
-            self._registry = self.additions.registry()
+            from tertulia.nodes.machinery.extensions import with_shipped
+
+            chosen = self._parameters("group_chat").nodes.values()
+            self._registry = with_shipped(self.additions.registry(), chosen)
         return self._registry
 
     def nodes(self, kind: RunKind) -> "Mapping[str, NodeFunction]":
@@ -87,7 +91,9 @@ class Host:
         return self.registry.functions(self._parameters(kind), kind)
 
     def _parameters(self, kind: RunKind) -> Parameters:
-        return Parameters().with_settings(_BASE[kind]).with_settings(self.settings, removal_factor=self.removal_factor)
+        parameters = Parameters().with_settings(_BASE[kind])
+        parameters = parameters.with_settings(self.settings, removal_factor=self.removal_factor)
+        return reading_addresses(parameters, kind, self.settings)
 
     def open_store(self) -> SqlStore:
         """Return the open store."""

@@ -8,6 +8,7 @@ from tertulia.graphs.cognition import build_cognition_graph
 from tertulia.langgraph.steps import runtime_of
 from tertulia.nodes.machinery.node import NodeFunction
 from tertulia.nodes.meeting.prepare import prepare
+from tertulia.nodes.meeting.rounds import read_address
 from tertulia.state.cognition import Assessment, Character
 from tertulia.state.context import Context
 from tertulia.state.graph_state import GroupState, Mind, cognition_of, first_state
@@ -32,10 +33,11 @@ async def think_together(
     state: State, context: Context, names: Sequence[str], nodes: Mapping[str, NodeFunction]
 ) -> dict[str, Any]:
     """Run the cognition of each of these people, and return their new minds and their bids for the floor."""
+    address = await read_address(context, state["round"], state["present"], state["silence_s"])
     context.broker.clear()
     context.broker.seat(state["round"], names)
     graph = build_cognition_graph(nodes)
-    group = cast(GroupState, state)
+    group = cast(GroupState, {**state, "address": address})
     outcomes = await _together(graph.ainvoke(cognition_of(group, name), context=context) for name in names)
     merged: dict[str, Any] = {"minds": {}, "bids": {}}
     for outcome in outcomes:

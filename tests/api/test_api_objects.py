@@ -49,7 +49,7 @@ def test_nodes_and_mechanisms_are_handed_over_as_objects() -> None:
     spoken = next(turn.turn for turn in run.turns if turn.speaker)
     assert run.turn(spoken).details.record.scored_by == "longest"
     noted = {extension.source: extension.code or "" for extension in run.record.extensions}
-    assert list(noted) == ["python:longest", "python:open_question"]
+    assert list(noted) == ["python:longest", "python:open_question", "tertulia.rules.address"]
     assert "return [len(unit.text) for unit in units]" in noted["python:longest"]
     assert any("open_question" in agent.need.mechanisms for agent in run.turn(1).agents if agent.need)
 

@@ -11,6 +11,8 @@ from support.scripted import ScriptedModel
 from support.store_checks import differences, faults
 
 from tertulia.models.rehearsal import RehearsalEmbedder
+from tertulia.nodes.machinery.extensions import with_shipped
+from tertulia.nodes.machinery.registry import Registry
 from tertulia.nodes.town.agree import agree
 from tertulia.nodes.town.draw_encounters import habit_at
 from tertulia.runs.access.engines import Engines, ModelAccess
@@ -73,7 +75,8 @@ def a_begun_town(store: SqlStore, days: int = 2, **settings: object) -> Simulati
 
 def drive(store: SqlStore, simulation: Simulation, answer: Answer, fails_at: int | None = None) -> None:
     engines = Engines(AgreeingModel(answer, fails_at), {}, RehearsalEmbedder())
-    drive_simulation(store, simulation, engines, lambda event: None)
+    registry = with_shipped(Registry(), ["importance_by_words"])
+    drive_simulation(store, simulation, engines, registry, lambda event: None)
 
 
 def lived(answer: Answer, path: Path | str = ":memory:", **settings: object) -> tuple[SqlStore, Simulation]:

@@ -141,7 +141,7 @@ def an_encounter(**changes: Any) -> Encounter:
 
 def a_talk(model: ScriptedModel, start: Case | None = None, store: SqlStore | None = None) -> Context:
     """The run of an encounter whose conversation is over, in which the model rates."""
-    context = a_context(model, store, start, importance="model")
+    context = a_context(model, store, start)
     for turn in some_turns(4):
         context.store.save_turn(context.run, TurnRecord(turn=turn))
     return context

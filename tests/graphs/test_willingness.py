@@ -12,7 +12,6 @@ from support.meeting_behaviour import Behaviour, observe
 from support.meeting_case import a_quay, an_attendee, at, eager, held, with_people
 
 from tertulia.models.rehearsal import RehearsalModel
-from tertulia.nodes.meeting.address import Address
 from tertulia.nodes.meeting.willingness import moved, reach_of, weighted_sum, why_willing
 from tertulia.runs.driving.conversation import drive
 from tertulia.state.cognition import Bid, Floor, WillingnessParts
@@ -84,7 +83,7 @@ async def test_even_the_slow_and_quiet_answer_those_who_always_want_to_speak(mon
     meeting = with_people(*loud, slow, mechanisms=())
     asked = await behaviour_of(meeting, Asker(meeting.names), rounds=15)
     assert asked.asked_next >= asked.asked / 2
-    monkeypatch.setattr("tertulia.nodes.meeting.willingness.address_of", lambda *_: Address())
+    monkeypatch.setattr("tertulia.nodes.meeting.bid.address_of_agent", lambda view: 0.0)
     deaf = await behaviour_of(meeting, Asker(meeting.names), rounds=15)
     assert deaf.asked_next < deaf.asked / 2
 

@@ -3,9 +3,9 @@
 import pytest
 from support.scene import Scene
 
-from tertulia.nodes.meeting.address import is_named
 from tertulia.nodes.meeting.perceive import perceive
 from tertulia.nodes.meeting.view import View
+from tertulia.nodes.shared.names_in_text import is_named
 from tertulia.prompts.cognition import Question, ask_agent
 from tertulia.state.cognition import Assessment, Perception
 

@@ -8,6 +8,7 @@ from support.stored import a_run
 
 from tertulia.models.batching import BatchingBroker
 from tertulia.models.rehearsal import RehearsalEmbedder
+from tertulia.rules.address import asked_by_words
 from tertulia.runs.access.suited import suited_to
 from tertulia.state.context import Context
 from tertulia.state.graph_state import first_state
@@ -99,4 +100,5 @@ def a_context(
         embedder=RehearsalEmbedder(),
         store=store,
         broker=BatchingBroker("k3f9", store),
+        nodes={"read_address": asked_by_words.run} if isinstance(start, Meeting) else {},
     )

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from tertulia.nodes.meeting.address import address_of
+from tertulia.rules.address import read_line
 from tertulia.state.cognition import Bid
 from tertulia.state.meeting import Meeting
 from tertulia.state.store import Store
@@ -37,7 +37,8 @@ def observe(store: Store, run: str) -> Behaviour:
         seen.unwilling[agent] = max(seen.unwilling.get(agent, 0), lasting[agent])
     for line, following in pairwise([*([meeting.opening_turn] if meeting.opening_turn is not None else []), *turns]):
         present = [agent for round, agent in bids if round == following.round]
-        asked = address_of(line, present).asked
+        listeners = tuple(agent for agent in present if agent != line.speaker)
+        asked = read_line(line.text, listeners)["asked"] if line.speaker is not None else []
         if not asked:
             continue
         for agent in present:

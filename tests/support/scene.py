@@ -9,6 +9,7 @@ from support.scripted import ScriptedModel
 
 from tertulia.nodes.mechanisms.registry import MECHANISMS
 from tertulia.nodes.meeting.prepare import prepare
+from tertulia.nodes.meeting.rounds import read_address
 from tertulia.nodes.meeting.view import View
 from tertulia.state.cognition import Finding
 from tertulia.state.context import Context
@@ -55,6 +56,7 @@ class Scene:
             before: Any = {**self.state(agent), "round": 0}
             await prepare(before, Runtime(context=self.context))
         self._alone(len(self.speakers) + 1)
+        state["address"] = await read_address(self.context, state["round"], state["present"], state["silence_s"])
         for step in steps:
             state = {**state, **await step(state, Runtime(context=self.context))}
         return state

@@ -1,6 +1,7 @@
 """`simulate`: days of a town, conversation after conversation."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
@@ -8,14 +9,14 @@ import typer
 
 from tertulia.cli.budget import BudgetOptions
 from tertulia.cli.driving import exit_when_interrupted, print_end
-from tertulia.cli.environment import model_access, print_note, store_path
+from tertulia.cli.environment import additions, model_access, print_note, store_path
 from tertulia.cli.opening import loading_for_good, open_existing
 from tertulia.cli.option_groups import RequestOptions, grouped
-from tertulia.cli.options import CodeOption, JsonOption, StoreOption
+from tertulia.cli.options import CodeOption, ExtensionOption, JsonOption, StoreOption
 from tertulia.cli.terminal.output import plain, progress
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.views.live import print_encounter, print_town
-from tertulia.runs.access.engines import Engines, ModelAccess
+from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.access.model_names import names_of_models
 from tertulia.runs.driving.events import (
     EncounterFinished,
@@ -26,11 +27,11 @@ from tertulia.runs.driving.events import (
     StepStarted,
 )
 from tertulia.runs.driving.limits import Limits
-from tertulia.runs.planning.simulations import ENCOUNTERS_PER_DAY
+from tertulia.runs.planning.additions import Additions
+from tertulia.runs.planning.simulations import ENCOUNTERS_PER_DAY, OpenedSimulation
 from tertulia.runs.planning.starting import links_of
 from tertulia.state.errors import UsageError
 from tertulia.state.parameters import Parameters
-from tertulia.state.town import Simulation
 from tertulia.storage.store import SqlStore
 
 #: A hundred years, and ten encounters a day for everybody in a town of 20,000: more is a slip of the keyboard.
@@ -68,6 +69,7 @@ def simulate(
     encounters_per_day: EncountersOption = None,
     from_log: FromLogOption = False,
     resume: ResumeOption = None,
+    extension: ExtensionOption = None,
     trust_remote_code: CodeOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -78,7 +80,7 @@ def simulate(
     """
     from tertulia.runs.planning.simulations import begin_simulation, plan_simulation
 
-    request, limits = asked.request(), budget.limits()
+    request, limits = replace(asked.request(), additions=additions(extension)), budget.limits()
     if resume is not None:
         given = {
             "TOWN": town,
@@ -91,7 +93,7 @@ def simulate(
         }
         if wrong := next((name for name, value in given.items() if value), None):
             raise UsageError(f"--resume {resume} goes on with what the simulation began with; leave out {wrong}")
-        _resume(resume, days, trust_remote_code, store, as_json, limits)
+        _resume(resume, days, request.additions, trust_remote_code, store, as_json, limits)
         return
     if town is None:
         raise UsageError("no town; name one (tidewell, or ga:FOLDER), or give --resume SIM")
@@ -104,7 +106,13 @@ def simulate(
 
 
 def _resume(
-    name: str, days: int | None, with_code: Sequence[str] | None, store: str | None, as_json: bool, limits: Limits
+    name: str,
+    days: int | None,
+    added: Additions,
+    with_code: Sequence[str] | None,
+    store: str | None,
+    as_json: bool,
+    limits: Limits,
 ) -> None:
     """Go on with a simulation, also with a finished one if it gets more days."""
     from tertulia.runs.driving.towns import summary
@@ -122,14 +130,14 @@ def _resume(
         limits.budget.check_prices(
             names_of_models(simulation.model, None, Parameters.model_validate(simulation.parameters))
         )
-        reopened = partial(reopen_simulation, opened, simulation, days=days)
+        reopened = partial(reopen_simulation, opened, simulation, days=days, additions=added)
         _drive(opened, simulation.model, reopened, with_code, as_json, limits)
 
 
 def _drive(
     store: SqlStore,
     model: str,
-    opened: Callable[[ModelAccess], tuple[Simulation, Engines]],
+    opened: Callable[[ModelAccess], OpenedSimulation],
     with_code: Sequence[str] | None,
     as_json: bool,
     limits: Limits,
@@ -139,7 +147,7 @@ def _drive(
 
     with exit_when_interrupted(), status_line(f"loading {model}") as line:
         with loading_for_good():
-            simulation, engines = opened(model_access(line, with_code=with_code))
+            simulation, engines, registry = opened(model_access(line, with_code=with_code))
         with line.pause():
             progress().print(f"simulation {simulation.simulation}")
 
@@ -156,4 +164,4 @@ def _drive(
                 case Noted():
                     line.write(lambda: print_note(event.text))
 
-        drive_simulation(store, simulation, engines, show, limits)
+        drive_simulation(store, simulation, engines, registry, show, limits)

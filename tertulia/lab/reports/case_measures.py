@@ -13,8 +13,8 @@ from tertulia.lab.reports.measured_trials import KnownVectors, MeasuredTrial
 from tertulia.metrics.diversity import mean
 from tertulia.metrics.population import PopulationFigures, Vectors, attractor, figures_of_lines, thirds
 from tertulia.metrics.to_the_point import NEAREST, ToThePoint, texts_of_case, to_the_point
-from tertulia.nodes.meeting.address import without_names
 from tertulia.nodes.shared.known import known_to
+from tertulia.nodes.shared.names_in_text import without_names
 from tertulia.state.album import Population
 from tertulia.state.records import Case
 from tertulia.views.measuring.line_checks import checks_of

@@ -43,6 +43,7 @@ def draw_graph(
         UsageError: There is no such graph, or a setting is not acceptable.
         NotFoundError: There is no such scenario.
     """
+    from tertulia.nodes.machinery.extensions import with_shipped
     from tertulia.worlds.catalog import extensions_of, resolve, settings_of
 
     if name not in GRAPHS:
@@ -51,6 +52,7 @@ def draw_graph(
     known = tuple(registry.mechanisms)
     base = settings_of(scenario, known) if scenario is not None else {}
     parameters = Parameters().with_settings({**base, **(settings or {})})
+    registry = with_shipped(registry, parameters.nodes.values())
     kind = resolve(scenario, known).kind if scenario is not None else "group_chat"
     chosen = parameters.nodes
     nodes = [

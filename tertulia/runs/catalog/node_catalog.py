@@ -28,7 +28,7 @@ def read_catalog(extensions: Sequence[str]) -> NodeCatalog:
     Raises:
         ExtensionError: A given extension can't be loaded.
     """
-    from tertulia.nodes.machinery.extensions import installed, load_extensions
+    from tertulia.nodes.machinery.extensions import SHIPPED, installed, load_extensions
     from tertulia.nodes.machinery.places import PLACES
 
     whole, problems = [], []
@@ -38,7 +38,7 @@ def read_catalog(extensions: Sequence[str]) -> NodeCatalog:
             whole.append(source)
         except TertuliaError as error:
             problems.append(str(error))
-    registry = load_extensions([*whole, *extensions])
+    registry = load_extensions([*SHIPPED.values(), *whole, *extensions])
     places = [
         {
             "place": place.name,

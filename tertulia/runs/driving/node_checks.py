@@ -24,6 +24,8 @@ from tertulia.nodes.machinery.places import PLACES
 from tertulia.nodes.machinery.registry import Registry
 from tertulia.nodes.mechanisms.mechanism import Mechanism
 from tertulia.runs.access.engines import Engines
+from tertulia.runs.access.model_names import REHEARSAL
+from tertulia.runs.planning.request import RunRequest
 from tertulia.runs.planning.starting import RunPlan, begin_with
 from tertulia.state.cognition import Finding
 from tertulia.state.errors import ExtensionError, NodeError, TertuliaError
@@ -34,8 +36,8 @@ from tertulia.storage.store import SqlStore
 from tertulia.worlds.catalog import resolve
 from tertulia.worlds.scenario_parts import extension_source
 
-#: The shipped scenarios that are rehearsed, and their rounds.
-_DIALOGUE, _MEETING = "tidewell", "team_building"
+#: The shipped scenarios that are rehearsed, the town, and their rounds.
+_DIALOGUE, _MEETING, _TOWN = "tidewell", "team_building", "a day of tidewell"
 _ROUNDS = 4
 
 #: Every candidate conflicts, so that judging and rolling back are tried, too.
@@ -103,8 +105,8 @@ def check_all(registry: Registry, patience_s: float = PATIENCE_S) -> Iterator[Ch
 
 
 def _check_node(node: Node, registry: Registry, patience_s: float) -> Iterator[Check]:
-    starts = [_MEETING] if PLACES[node.place].graph != "utterance" else [_DIALOGUE, _MEETING]
-    for scenario in starts:
+    places = {"utterance": [_DIALOGUE, _MEETING], "town": [_TOWN]}
+    for scenario in places.get(PLACES[node.place].graph, [_MEETING]):
         first, second = (_rehearse_node(node, registry, scenario, patience_s) for _ in range(2))
         where = f"in {scenario}"
         if not first.visits:
@@ -188,8 +190,9 @@ def _rehearse_node(node: Node, registry: Registry, scenario: str, patience_s: fl
         return update
 
     tried = replace(registry, own_nodes={**registry.own_nodes, node.name: replace(node, run=run)})
-    start = resolve(scenario, tuple(registry.mechanisms))
-    _hold(rehearsal, tried, start, {f"nodes.{node.place}": node.name}, patience_s)
+    settings = {f"nodes.{node.place}": node.name}
+    start = None if scenario == _TOWN else resolve(scenario, tuple(registry.mechanisms))
+    _hold(rehearsal, tried, start, settings, patience_s)
     return rehearsal
 
 
@@ -221,23 +224,41 @@ def _rehearse_mechanism(mechanism: Mechanism, registry: Registry, patience_s: fl
     return rehearsal
 
 
-def _hold(rehearsal: _Rehearsal, registry: Registry, start: Start, settings: dict[str, Any], patience_s: float) -> None:
-    """Run a rehearsed conversation in a store of its own, and keep the error that stops it."""
+def _hold(
+    rehearsal: _Rehearsal, registry: Registry, start: Start | None, settings: dict[str, Any], patience_s: float
+) -> None:
+    """Rehearse a conversation, or a town's day without a start, in a store of its own; keep the error that stops it."""
+    base = GROUP_CHAT if isinstance(start, Meeting) else {}
+    settings = {**base, "ending": "off", **_SETTINGS, **settings}
+    with SqlStore.open(MEMORY, create=True) as store:
+        drive = _town(store, registry, settings) if start is None else _conversation(store, registry, start, settings)
+        try:
+            with _patience(patience_s):
+                drive()
+        except (Exception, _Stuck) as error:
+            rehearsal.error = error
+
+
+def _conversation(store: SqlStore, registry: Registry, start: Start, settings: dict[str, Any]) -> Callable[[], None]:
     from langgraph.checkpoint.memory import InMemorySaver
 
     from tertulia.runs.driving.conversation import drive
 
-    engines = Engines(RehearsalModel(), {}, RehearsalEmbedder())
-    base = GROUP_CHAT if isinstance(start, Meeting) else {}
-    parameters = Parameters().with_settings({**base, "ending": "off", **_SETTINGS, **settings})
-    plan = RunPlan(start=start, parameters=parameters, model=engines.model.id, seed=1, registry=registry)
-    with SqlStore.open(MEMORY, create=True) as store:
-        context = begin_with(store, plan, engines)
-        try:
-            with _patience(patience_s):
-                asyncio.run(drive(context, InMemorySaver()))
-        except (Exception, _Stuck) as error:
-            rehearsal.error = error
+    parameters = Parameters().with_settings(settings)
+    plan = RunPlan(start=start, parameters=parameters, model=REHEARSAL, seed=1, registry=registry)
+    context = begin_with(store, plan, Engines(RehearsalModel(), {}, RehearsalEmbedder()))
+    return lambda: asyncio.run(drive(context, InMemorySaver()))
+
+
+def _town(store: SqlStore, registry: Registry, settings: dict[str, Any]) -> Callable[[], None]:
+    from tertulia.runs.driving.towns import drive_simulation
+    from tertulia.runs.planning.simulations import plan_simulation, store_simulation
+
+    nodes = {name: settings.pop(name) for name in list(settings) if name.startswith("nodes.")}
+    plan = plan_simulation("tidewell", RunRequest(settings, model=REHEARSAL), encounters_per_day=1)
+    plan = replace(plan, registry=registry, parameters=plan.parameters.with_settings(nodes))
+    opened = store_simulation(store, plan, Engines(RehearsalModel(), {}, RehearsalEmbedder()))
+    return lambda: drive_simulation(store, *opened, lambda event: None)
 
 
 @contextmanager

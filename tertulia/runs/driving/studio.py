@@ -203,9 +203,10 @@ def _pass_days(name: str, store_path: StoreAddress, access: ModelAccess) -> list
     from tertulia.runs.driving.towns import drive_simulation
 
     with SqlStore.open(store_path) as store:
-        simulation, engines = reopen_simulation(store, store.simulations.get(name), access)
-        if simulation.status != "finished":
-            drive_simulation(store, simulation, engines, lambda event: None)
+        additions = Additions(trust=access.trust)
+        opened = reopen_simulation(store, store.simulations.get(name), access, additions=additions)
+        if opened[0].status != "finished":
+            drive_simulation(store, *opened, lambda event: None)
         return [
             {
                 "day": met.day,

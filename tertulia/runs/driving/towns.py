@@ -26,13 +26,19 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
     from langgraph.types import StateSnapshot
 
+    from tertulia.nodes.machinery.registry import Registry
     from tertulia.state.context import Context
     from tertulia.state.graph_state import TownState
     from tertulia.storage.store import SqlStore
 
 
 def drive_simulation(
-    store: "SqlStore", simulation: Simulation, engines: Engines, emit: Emit, limits: Limits | None = None
+    store: "SqlStore",
+    simulation: Simulation,
+    engines: Engines,
+    registry: "Registry",
+    emit: Emit,
+    limits: Limits | None = None,
 ) -> None:
     """Drive a simulation to its last day; whatever stops it, its turns and memories are kept.
 
@@ -60,7 +66,7 @@ def drive_simulation(
     ending = recorded_ending(store, set_status, report_end, limits.why)
     with store.drive_lock(name), interruptible(), ending, limits.stopping():
         emit(SimulationStarted(simulation))
-        run_or_abandon(_pass_days(store, simulation, engines, emit, limits))
+        run_or_abandon(_pass_days(store, simulation, engines, registry, emit, limits))
 
 
 def summary(
@@ -78,13 +84,13 @@ def summary(
     )
 
 
-async def _pass_days(store: "SqlStore", simulation: Simulation, engines: Engines, emit: Emit, limits: Limits) -> None:
-    from tertulia.nodes.machinery.extensions import load_extensions
+async def _pass_days(
+    store: "SqlStore", simulation: Simulation, engines: Engines, registry: "Registry", emit: Emit, limits: Limits
+) -> None:
     from tertulia.runs.driving.conversation import drive
     from tertulia.storage.checkpointing import checkpoints_of
     from tertulia.storage.stop_requests import StopRequests
 
-    registry = load_extensions([])
     noted: set[str] = set()
 
     def pass_on(event: Event) -> None:
@@ -121,7 +127,7 @@ async def _pass_days(store: "SqlStore", simulation: Simulation, engines: Engines
             store=store,
             simulations=store.simulations,
             embedder=engines.embedder,
-            record_of=lambda run, seed: run_of(simulation, run, seed),
+            record_of=lambda run, seed: run_of(simulation, run, seed, registry.extensions),
             context_of=context_within_limits,
             drive_conversation=drive_conversation,
             diary=Diary(town, store.simulations.diary(simulation.simulation)),

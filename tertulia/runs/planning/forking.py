@@ -108,6 +108,8 @@ def plan_fork(
         NotFoundError: The parent has not come so far, or its state there is not known.
         UsageError: The fork can't be made like that.
     """
+    from tertulia.nodes.machinery.extensions import with_shipped
+
     additions, seat = request.additions, request.seat
     settings = {**request.settings, **additions.settings}
     if parent.kind == "album_chat":
@@ -115,7 +117,7 @@ def plan_fork(
     trace = _trace_before(store, parent, at, say)
     parameters = _changed_parameters(parent, settings, request.removal_factor, request.model)
     replaced = set(Parameters.model_validate(parent.parameters).nodes.values()) - set(parameters.nodes.values())
-    registry = additions.reload_registry(parent, replaced)
+    registry = with_shipped(additions.reload_registry(parent, replaced), parameters.nodes.values())
     start = changes.applied(store.start(parent.run), store, tuple(registry.mechanisms))
     start = additions.switched_on(start, tuple(registry.mechanisms))
     parameters = with_seat(parameters, seat, start)

@@ -1,24 +1,31 @@
 """From a user's request to a simulation of a town: planned, begun, and opened again."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from tertulia.runs.access.engines import Engines, ModelAccess, named_models, open_engines, reopen_engines
 from tertulia.runs.access.model_names import check_models
+from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
 from tertulia.runs.planning.request import DEFAULT_MODEL, DEFAULT_SEED, NOTHING_ASKED, RunRequest
 from tertulia.runs.planning.starting import with_case_seed
+from tertulia.runs.planning.word_rules import rating_by_words
 from tertulia.state.case_seed import resolve_case_seed
 from tertulia.state.errors import SettingError, UsageError
 from tertulia.state.languages import language_of
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import RunRecord
+from tertulia.state.records import Extension, RunRecord
 from tertulia.state.town import Simulation, Town
 from tertulia.views.reading.platforms import precision_to_keep
 
 if TYPE_CHECKING:
+    from tertulia.nodes.machinery.registry import Registry
     from tertulia.storage.store import SqlStore
     from tertulia.worlds.town import OpenedTown
+
+#: A simulation, its models, and the nodes that its conversations can have.
+OpenedSimulation = tuple[Simulation, Engines, "Registry"]
 
 #: How many encounters are drawn for a day by default.
 ENCOUNTERS_PER_DAY = 4
@@ -34,6 +41,7 @@ class SimulationPlan:
         parameters: Of every conversation; `auto` settings are still open.
         encounters_per_day: How many encounters are drawn for a day; `None`: the town's log has them.
         named: Models that the user names.
+        registry: The nodes that its conversations can have.
     """
 
     name: str
@@ -44,6 +52,7 @@ class SimulationPlan:
     model: str
     seed: int
     named: frozenset[str]
+    registry: "Registry"
 
 
 def plan_simulation(
@@ -65,6 +74,7 @@ def plan_simulation(
     Raises:
         TertuliaError: There is no such town, or it can't be simulated like that.
     """
+    from tertulia.nodes.machinery.extensions import with_shipped
     from tertulia.prompts.renaming import check_known
     from tertulia.worlds.town import open_town
 
@@ -72,8 +82,10 @@ def plan_simulation(
         raise UsageError("--from-log has the encounters of the log; leave out --encounters-per-day")
     opened = open_town(town, from_log)
     language = language_of(memory.text for memories in opened.memories.values() for memory in memories)
-    given = {"language": language, **request.settings}
+    given = {"language": language, **request.settings, **request.additions.settings}
     parameters = Parameters().with_settings(given, removal_factor=request.removal_factor)
+    registry = with_shipped(request.additions.registry(), parameters.nodes.values())
+    registry.functions(parameters, "dialogue")
     if parameters.seat is not None:
         problem = ": nobody is asked while days pass; fork a conversation and sit there"
         raise SettingError("seat", parameters.seat, problem)
@@ -85,17 +97,27 @@ def plan_simulation(
     model, seed = request.model or DEFAULT_MODEL, DEFAULT_SEED if request.seed is None else request.seed
     check_models(model, None, parameters)
     drawn = None if from_log else encounters_per_day or ENCOUNTERS_PER_DAY
-    return SimulationPlan(town, opened, parameters, days, drawn, model, seed, named_models(request.settings, model))
+    named = named_models(request.settings, model)
+    return SimulationPlan(town, opened, parameters, days, drawn, model, seed, named, registry)
 
 
-def begin_simulation(store: "SqlStore", plan: SimulationPlan, access: ModelAccess) -> tuple[Simulation, Engines]:
-    """Open the models of a simulation, store it, and return both.
+def begin_simulation(store: "SqlStore", plan: SimulationPlan, access: ModelAccess) -> OpenedSimulation:
+    """Open the models of a simulation, store it, and return it with them and its nodes.
 
     Raises:
         TertuliaError: A model can't be opened, or the store can't be written.
     """
     store.check_writable()
     engines = open_engines(plan.model, None, plan.parameters, access.naming(plan.named))
+    return store_simulation(store, plan, engines)
+
+
+def store_simulation(store: "SqlStore", plan: SimulationPlan, engines: Engines) -> OpenedSimulation:
+    """Store the simulation of a plan with open models (see `begin_simulation`)."""
+    from tertulia.nodes.machinery.extensions import with_shipped
+
+    parameters = rating_by_words(plan.parameters, engines)
+    registry = with_shipped(plan.registry, parameters.nodes.values())
     store.make_file()
     simulation = Simulation(
         simulation=store.new_run_id(),
@@ -107,15 +129,16 @@ def begin_simulation(store: "SqlStore", plan: SimulationPlan, access: ModelAcces
         seed=plan.seed,
         days=plan.days,
         encounters_per_day=plan.encounters_per_day,
-        parameters=engines.recorded(with_case_seed(plan.parameters, plan.town.town)),
+        parameters=engines.recorded(with_case_seed(parameters, plan.town.town)),
         created=datetime.now(UTC),
     )
     streams = {
         name: (memories, engines.embedder.embed([memory.text for memory in memories]))
         for name, memories in plan.town.memories.items()
     }
-    store.simulations.create(simulation, _with_plans(plan), streams)
-    return simulation, engines
+    town = _with_plans(plan).model_copy(update={"extensions": registry.extensions})
+    store.simulations.create(simulation, town, streams)
+    return simulation, engines, registry
 
 
 def _with_plans(plan: SimulationPlan) -> Town:
@@ -127,22 +150,30 @@ def _with_plans(plan: SimulationPlan) -> Town:
 
 
 def reopen_simulation(
-    store: "SqlStore", simulation: Simulation, access: ModelAccess, days: int | None = None
-) -> tuple[Simulation, Engines]:
-    """Return a stored simulation, with more days if they are given, and its models.
+    store: "SqlStore",
+    simulation: Simulation,
+    access: ModelAccess,
+    days: int | None = None,
+    additions: Additions = NOTHING_ADDED,
+) -> OpenedSimulation:
+    """Return a stored simulation, with more days if they are given, its models and its nodes.
 
     Raises:
         UsageError: Fewer days are given than it has.
-        TertuliaError: A model can't be opened.
+        TertuliaError: A model can't be opened, or an extension has changed or is gone.
     """
+    from tertulia.nodes.machinery.extensions import with_shipped
+
     check_days(simulation, days)
+    recorded = additions.registry_of(store.simulations.town(simulation.simulation).extensions)
+    registry = with_shipped(recorded, Parameters.model_validate(simulation.parameters).nodes.values())
     last = store.simulations.encounters(simulation.simulation)[-1:]
     kept = precision_to_keep(store, last[0].run) if last else None
     engines = reopen_engines(run_of(simulation, "", 0), access, kept)
     if days is not None:
         changes = {} if days == simulation.days else {"status": "interrupted"}
         store.simulations.update(simulation.simulation, days=days, **changes)
-    return store.simulations.get(simulation.simulation), engines
+    return store.simulations.get(simulation.simulation), engines, registry
 
 
 def check_days(simulation: Simulation, days: int | None) -> None:
@@ -151,8 +182,8 @@ def check_days(simulation: Simulation, days: int | None) -> None:
         raise UsageError(f"--days {days}: simulation {simulation.simulation} has {simulation.days} already")
 
 
-def run_of(simulation: Simulation, run: str, seed: int) -> RunRecord:
-    """Return the record of a conversation of a simulation."""
+def run_of(simulation: Simulation, run: str, seed: int, extensions: Sequence[Extension] = ()) -> RunRecord:
+    """Return the record of a conversation of a simulation, with the extensions of its nodes."""
     return RunRecord(
         run=run,
         status="running",
@@ -163,5 +194,6 @@ def run_of(simulation: Simulation, run: str, seed: int) -> RunRecord:
         rehearsed=simulation.rehearsed,
         seed=seed,
         parameters=simulation.parameters,
+        extensions=tuple(extensions),
         created=simulation.created,  # started over, it is the same
     )

@@ -14,6 +14,7 @@ from tertulia.runs.planning.other_items import check_named_by_file, with_other_i
 from tertulia.runs.planning.prompt_language import texts_of
 from tertulia.runs.planning.request import DEFAULT_MODEL, DEFAULT_SEED, NOTHING_ASKED, RunRequest
 from tertulia.runs.planning.seats import check_seat, with_seat
+from tertulia.runs.planning.word_rules import reading_addresses
 from tertulia.state.album import Population
 from tertulia.state.case_seed import case_seed_of
 from tertulia.state.errors import SettingError, UsageError
@@ -81,6 +82,7 @@ def plan_run(
     Raises:
         TertuliaError: There is no such scenario, or it can't be run like that.
     """
+    from tertulia.nodes.machinery.extensions import with_shipped
     from tertulia.worlds.catalog import extensions_of, resolve, settings_of
 
     additions, named_here = request.additions.including(scenario), _named_by(scenario)
@@ -96,6 +98,8 @@ def plan_run(
     if "language" not in {**given, **settings}:
         parameters = parameters.model_copy(update={"language": language_of(texts_of(start))})
     parameters = with_seat(parameters, request.seat, start)
+    parameters = reading_addresses(parameters, start.kind, {**given, **settings})
+    registry = with_shipped(registry, parameters.nodes.values())
     registry.functions(parameters, start.kind)
     check_start(start, parameters, settings)
     start = with_other_items(start, parameters)

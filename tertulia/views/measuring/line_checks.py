@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from tertulia.metrics.diversity import Dialogue
 from tertulia.metrics.repetition import equals_earlier
 from tertulia.metrics.to_the_point import LineCheck
-from tertulia.nodes.meeting.address import without_names
 from tertulia.nodes.shared.known import known_to
+from tertulia.nodes.shared.names_in_text import without_names
 from tertulia.state.language_model import Embedder
 from tertulia.state.records import Case
 from tertulia.state.words import words

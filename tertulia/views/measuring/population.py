@@ -14,8 +14,8 @@ from tertulia.metrics.diversity import directions_of
 from tertulia.metrics.personality import HIGHEST, LOWEST
 from tertulia.metrics.population import Lines
 from tertulia.metrics.recitation import recites
-from tertulia.nodes.meeting.address import without_names
 from tertulia.nodes.shared.known import known_to
+from tertulia.nodes.shared.names_in_text import without_names
 from tertulia.state.album import Villager
 from tertulia.state.cognition import Character
 from tertulia.state.errors import NotFoundError

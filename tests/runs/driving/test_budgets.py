@@ -132,10 +132,10 @@ def test_a_simulation_stops_with_its_conversation_and_goes_on_with_the_same_digi
         plan = plan_simulation(
             "tidewell", RunRequest({"max_turns": 4}, seed=5, model="rehearsal"), encounters_per_day=2, days=1
         )
-        simulation, engines = begin_simulation(store, plan, ModelAccess())
+        opened = begin_simulation(store, plan, ModelAccess())
         with suppress(BudgetError):
-            drive_simulation(store, simulation, engines, ignore, Limits(budget))
-        return simulation.simulation
+            drive_simulation(store, *opened, ignore, Limits(budget))
+        return opened[0].simulation
 
     def runs(simulation: str) -> list[str]:
         return [encounter.run for encounter in store.simulations.encounters(simulation)]

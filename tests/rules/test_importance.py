@@ -1,5 +1,6 @@
 """How much a memory of a town weighs: by its words, or by a model, and what follows for reflection."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,12 @@ from support.commands import Cli
 from support.dialogue_case import NOW, a_context, some_turns
 from support.scripted import ScriptedModel
 
-from tertulia.models.rehearsal import RehearsalModel
-from tertulia.nodes.town.importance import FAMILIES, SLIGHT, can_be_read, importance_of, subjects_of
+from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel
+from tertulia.nodes.machinery.guard import guarded
 from tertulia.nodes.town.remember import memories_of_conversation
+from tertulia.rules.importance import FAMILIES, SLIGHT, can_be_read, importance_by_words, importance_of, subjects_of
+from tertulia.runs.access.engines import Engines
+from tertulia.runs.planning.word_rules import rating_by_words
 from tertulia.state.context import Context
 from tertulia.state.language_model import GenerationRequest
 from tertulia.state.parameters import Parameters
@@ -80,9 +84,10 @@ def test_only_english_is_read(texts: list[str], language: str, is_read: bool) ->
 # --- who rates ------------------------------------------------------------------------------------------------------
 
 
-async def importances(model: ScriptedModel, **settings: Any) -> list[float]:
+async def importances(model: ScriptedModel, by_words: bool = True, **settings: Any) -> list[float]:
     """What Mara remembers of a talk weighs: that Piotr was reading, a summary, and a thought."""
-    context: Context = a_context(model, **settings)
+    nodes = {"rate_importance": guarded(importance_by_words)} if by_words else {}
+    context: Context = replace(a_context(model, **settings), nodes=nodes)
     for turn in some_turns(4):
         context.store.save_turn(context.run, TurnRecord(turn=turn))
     encounter = Encounter(
@@ -114,25 +119,34 @@ async def test_by_content_no_model_is_asked_and_the_place_does_not_count() -> No
 @pytest.mark.parametrize(
     ("comments", "settings"),
     [
-        (WEIGHTY, {"importance": "model"}),
-        (WEIGHTY, {"preset": "paper"}),
+        (WEIGHTY, {"by_words": False}),
         (WEIGHTY, {"language": "zh"}),
     ],
 )
-async def test_the_model_is_asked_where_it_is_to_be_and_where_words_are_not_read(
-    comments: tuple[str, str], settings: dict[str, str]
+async def test_the_model_is_asked_without_the_rules_and_where_words_are_not_read(
+    comments: tuple[str, str], settings: dict[str, Any]
 ) -> None:
     model = ScriptedModel(comments=comments, ratings=[3, 9, 5])
     assert await importances(model, **settings) == [3, 9, 5]
     assert ratings_asked(model) == 1
 
 
-def test_when_a_person_reflects_hangs_on_who_rates() -> None:
-    assert (Parameters().importance, Parameters().reflects_from) == ("content", 20)
-    assert Parameters(importance="model").reflects_from == 40
-    assert Parameters().with_settings({"preset": "paper"}).reflects_from == 40
-    assert Parameters().with_settings({"language": "de"}).reflects_from == 40
-    assert Parameters().with_settings({"reflection_threshold": 7}).reflects_from == 7
+def test_words_rate_in_english_if_the_model_is_too_small_and_nothing_else_is_chosen() -> None:
+    small = Engines(RehearsalModel(), {}, RehearsalEmbedder())
+    able = Engines(ScriptedModel(rehearsed=False), {}, RehearsalEmbedder())
+    by_words = ({"rate_importance": "importance_by_words"}, 20)
+    plain = {"nodes.rate_importance": "rate_importance"}
+    for engines, settings, expected in (
+        (small, {}, by_words),
+        (small, {"reflection_threshold": 7}, (by_words[0], 7)),
+        (small, {"language": "de"}, ({}, None)),
+        (small, {"preset": "paper"}, ({}, None)),
+        (small, plain, ({"rate_importance": "rate_importance"}, None)),
+        (able, {}, ({}, None)),
+        (able, {"nodes.rate_importance": "importance_by_words"}, by_words),
+    ):
+        chosen = rating_by_words(Parameters().with_settings(settings), engines)
+        assert (chosen.nodes, chosen.reflection_threshold) == expected
 
 
 # --- what follows ---------------------------------------------------------------------------------------------------

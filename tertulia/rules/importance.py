@@ -5,16 +5,15 @@ acceptance. Each family of words has a weight. The heaviest family in a text cou
 a word of no account lessens only a text without a grave word. Weights were fitted on half of 420 rated texts;
 docs/towns.md has how well they do on the other half.
 
-Words are read, not sentences: "nobody died" is as grave as a death.
+Words are read, not sentences: "nobody died" is as grave as a death. Only English is read.
 """
 
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from tertulia.state.languages import DEFAULT
-from tertulia.state.text import one_line
+import tertulia as tt
 
 #: The importance of a text of which no word is known.
 _BASE = 2.25
@@ -318,6 +317,16 @@ _SHARED = frozenset(re.findall(r"\w+", "to of is it my i he has had have for be 
 _FEW = 5
 
 
+@tt.node("rate_importance", description="rates by words of English; asks the model about other texts")
+async def importance_by_words(state: Any, runtime: Any) -> dict[str, Any]:
+    """Rate memories by the words of their contents; the model is asked if these are not English."""
+    is_read = can_be_read(state["contents"], runtime.context.parameters.language)
+    return {"importance": [importance_of(content) for content in state["contents"]] if is_read else None}
+
+
+NODES = (importance_by_words,)
+
+
 def importance_of(text: str) -> int:
     """Return the importance of an English text, from 1 to 10; 2 if none of its words is known. See `subjects_of`."""
     subjects = subjects_of(text)
@@ -330,7 +339,7 @@ def importance_of(text: str) -> int:
 
 def subjects_of(text: str) -> list[str]:
     """Return the subjects of an English text: the names of families of words that occur in it."""
-    text = one_line(text)
+    text = " ".join(text.split())
     if text != text.upper():  # else capitals tell no names
         text = _NAME.sub(" _", text)
     return [name for name, pattern in _patterns().items() if pattern.search(text)]
@@ -346,7 +355,7 @@ def can_be_read(texts: Sequence[str], language: str) -> bool:
     is_latin = bool(words) and all(letter < "\u0250" for word in words for letter in word)
     known = {word.lower() for word in words}
     is_english = bool(known & _ENGLISH) or len(known & _SHARED) > 2
-    return language == DEFAULT and (is_english or (is_latin and len(words) <= _FEW))
+    return language == "en" and (is_english or (is_latin and len(words) <= _FEW))
 
 
 @lru_cache

@@ -8,8 +8,6 @@ something else in an English line (`was`, `will`, `on`) is not there by itself.
 NAME = "\0"
 ROW = rf"(?:{NAME}(?:\s*,|\s+(?:and|or|und|oder|et|ou|y|e|o|u))*\s+)*"
 
-TITLES = "herr frau fräulein monsieur madame mademoiselle señor señora señorita don doña"
-
 #: Between the beginning of a sentence and the name of the person called.
 CALLS = (
     r"und|aber|also|nun|na|ja|nein|gut|okay|tja|bitte|danke|vielen dank|danke dir|entschuldig(?:e|ung)|tut mir leid"
