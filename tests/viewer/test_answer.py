@@ -271,7 +271,7 @@ def test_a_loss_is_told_as_how_much_less_likely_the_line_is(page: Page, kinds: K
     shown = page.get_by_role("list", name="What the line leaned on").get_by_role("listitem")
     expect(shown).to_have_count(2)
     expect(shown.nth(0)).to_contain_text("52 times less likely without it, as measured")
-    expect(shown.nth(1)).to_contain_text("about 7 times less likely without it")
+    expect(shown.nth(1)).to_contain_text("about 7 times less likely without it, as estimated")
     assert box(shown.nth(1).locator(".bar"))["width"] == pytest.approx(box(shown.nth(0).locator(".bar"))["width"] / 2)
 
 

@@ -23,7 +23,7 @@ from tertulia.views.reading.checks import Checked
 from tertulia.views.reading.turns import TurnDetails, read_turn
 
 #: The reason that the sentence names, by an estimate.
-ESTIMATED = re.compile(r"\(the line is (about|over) [\d,.]+ times less likely without it\)")
+ESTIMATED = re.compile(r"\(the line is (about|over) [\d,.]+ times less likely without it, as estimated\)")
 
 
 class Held:
@@ -192,7 +192,7 @@ def test_a_rehearsal_and_a_file_have_no_button(browser: Browser, address: str, h
         (tmp_path / "run.html").write_text("\n".join(html_of_run(store, held.dialogue)), encoding="utf-8")
     open_turn(page, (tmp_path / "run.html").as_uri(), held.dialogue, 1)
     expect(page.get_by_role("region", name="Why")).to_contain_text(
-        re.compile(r"\(the line is (about|over) [\d,]+ times less likely without it\)")
+        re.compile(r"\(the line is (about|over) [\d,]+ times less likely without it, as estimated\)")
     )
     expect(page.get_by_role("button", name="Check")).to_have_count(0)
     page.close()
