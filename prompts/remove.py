@@ -12,7 +12,7 @@ def removed_with_blocks(prompt: Prompt, units: Collection[str]) -> tuple[str, ..
     """
     removed = set(units)
     remaining = {unit.block for unit in prompt.units if unit.kind == "item" and unit.id not in removed}
-    emptied = {unit.block for unit in prompt.units if unit.id in removed} - remaining
+    emptied = {unit.block for unit in prompt.units if unit.kind == "item" and unit.id in removed} - remaining
     return tuple(unit.id for unit in prompt.units if unit.id in removed or unit.block in emptied)
 
 

@@ -1,5 +1,6 @@
 """What a line loses without units of its prompt: measured by leaving them out, kept, and told as measured."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from support.checked_runs import a_run_of_a_model, alter, checked, left_out, rea
 from support.scripted import ScriptedModel
 
 import tertulia as tt
-from tertulia.lab.annotations.checked_line import CHECKED_UNITS, lines_to_check
+from tertulia.lab.annotations.checked_line import lines_to_check
 from tertulia.lab.annotations.leave_one_out import missing, readings_left
 from tertulia.state.errors import UsageError
 from tertulia.storage.store import SqlStore
@@ -25,21 +26,50 @@ def run(tmp_path: Path) -> tt.Run:
     return a_run_of_a_model(tmp_path, rounds=3, removal_factor=0.3)
 
 
-async def test_the_highest_units_are_left_out_and_named_as_measured(run: tt.Run) -> None:
-    estimated = reasons(read(run))
-    assert estimated is not None
-    named = [reason.unit.id for reason in estimated][:CHECKED_UNITS]
-    assert len(estimated) > len(named)
-    model, told = reading_by({named[0]: 0.2, named[1]: 1.5}), list[str]()
+async def test_every_unit_is_left_out_and_those_that_count_are_named_as_measured(run: tt.Run) -> None:
+    units = units_of(read(run))
+    model, told = reading_by({units[0]: 0.2, units[-1]: 1.5}), list[str]()
     details = await checked(run, model, tell=told.append)
-    assert details.measured == pytest.approx(dict.fromkeys(named, 0.0) | {named[0]: 0.2, named[1]: 1.5})
+    assert details.measured == pytest.approx(dict.fromkeys(units, 0.0) | {units[0]: 0.2, units[-1]: 1.5})
     found = reasons(details)
     assert found is not None
-    assert [(reason.unit.id, reason.measured) for reason in found] == [(named[1], True), (named[0], True)]
+    assert [(reason.unit.id, reason.measured) for reason in found] == [(units[-1], True), (units[0], True)]
     assert ", as measured" in why_turn(details)
     assert "scripted" not in why_turn(details), "who wrote a line needs no mention"
-    assert told == [f"turn 2: {CHECKED_UNITS + 1} readings of its prompt by scripted, whole and without units"]
-    assert sorted(map(len, left_out(model, units_of(details)))) == [0, *[1] * CHECKED_UNITS]
+    assert told == [f"turn 2: {len(units) + 1} readings of its prompt by scripted, whole and without units"]
+    assert sorted(map(len, left_out(model, units))) == [0, *[1] * len(units)]
+
+
+async def test_where_nothing_is_named_every_unit_is_measured_and_named_if_it_is_a_reason_after_all(run: tt.Run) -> None:
+    units = units_of(read(run))
+    alter(Path(run.store.path), "turns", line_scores=json.dumps(dict.fromkeys(units, 0.0)))
+    assert reasons(read(run)) == []
+    nothing = await checked(run, reading_by({units[-1]: 0.05}))
+    assert nothing.measured == pytest.approx(dict.fromkeys(units, 0.0) | {units[-1]: 0.05})
+    assert "leaned on nothing in particular outside the conversation, as measured. " in why_turn(nothing)
+    found = await checked(run, reading_by({units[-1]: 0.3}), reader="other")
+    assert [reason.unit.id for reason in reasons(found) or ()] == [units[-1]]
+
+
+async def test_units_with_the_same_words_are_left_out_together_and_named_once(run: tt.Run) -> None:
+    details = read(run)
+    first, second, *others = units_of(details)
+    assert details.prompt is not None
+    words = {unit.id: unit.text for unit in details.prompt.units}
+    with SqlStore.open(run.store.path) as store:
+        units = [
+            unit.model_copy(update={"text": f"{words[first].upper()}!"}) if unit.id == second else unit
+            for unit in details.prompt.units
+        ]
+        prompt = store.save_prompt(details.prompt.model_copy(update={"units": tuple(units)}))
+    alter(Path(run.store.path), "turns", prompt=prompt)
+    model = reading_by({first: 0.4, second: 0.4})
+    details = await checked(run, model)
+    assert {first, second} in left_out(model, [first, second])
+    assert details.measured == pytest.approx(dict.fromkeys(others, 0.0) | {first: 0.8, second: 0.8})
+    (reason,) = reasons(details) or ()
+    assert reason.copies == 2
+    assert "(2 times in its prompt; the line is " in why_turn(details)
 
 
 async def test_what_was_measured_is_kept_and_a_fork_has_it(run: tt.Run) -> None:
@@ -61,7 +91,7 @@ async def test_a_line_without_scores_is_scored_first(tmp_path: Path) -> None:
     assert record.line_scores is not None
     assert set(record.line_scores) == set(units_of(details))
     assert record.line_scored_by == "scripted, attention beyond a neutral reply's"
-    assert set(details.measured) < set(units_of(details)), "those that it names, and no others"
+    assert set(details.measured) == set(units_of(details))
     assert read(run, 2).record == record
     assert read(run, 1).record.line_scores is None
 

@@ -7,7 +7,6 @@ import pytest
 from support.checked_runs import a_run_of_a_model, alter, checked, read, reading_by
 
 import tertulia as tt
-from tertulia.lab.annotations.checked_line import CHECKED_UNITS
 from tertulia.prompts.render import render
 from tertulia.state.cognition import Assessment
 from tertulia.state.errors import UsageError
@@ -55,7 +54,7 @@ async def test_the_speakers_thought_is_read_with_the_line_behind_the_prompt_of_i
     assert (thought.record.prompt, thought.record.turn.text) == (call.prompt, assessment.thought)
     items = [unit.id for unit in prompt.units if unit.kind == "item"]
     assert list(thought.record.line_scores or {}) == items, "what informs, and no instruction or example"
-    assert len(thought.measured) == min(CHECKED_UNITS, len(items))
+    assert set(thought.measured) == set(items)
     whole, *others = [prompt.input_ids for prompt in prompts_of_thoughts(model)]
     assert whole == render(prompt, model.tokenizer).input_ids, "no reply is begun behind it"
     assert len(others) == len(thought.measured)

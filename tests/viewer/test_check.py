@@ -22,7 +22,7 @@ from tertulia.views.reading.checks import Checked
 from tertulia.views.reading.turns import TurnDetails, read_turn
 
 #: The reason that the sentence names, by an estimate.
-ESTIMATED = re.compile(r"\(the line is (about|over) [\d,.]+ times less likely without it\)")
+ESTIMATED = re.compile(r"\(the line is (about|over) [\d,.]+ times less likely without it, as estimated\)")
 
 
 class Held:

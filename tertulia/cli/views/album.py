@@ -15,6 +15,7 @@ from tertulia.state.records import RunRecord
 from tertulia.state.text import counted
 from tertulia.views.reading.exchanges import AgentTotals, Journey, RecordedExchange, by_round
 from tertulia.views.reading.turns import TurnDetails
+from tertulia.views.reading.why import why_said
 from tertulia.views.wording.album_phrases import (
     diary_heading,
     diary_lines,
@@ -59,6 +60,7 @@ def print_exchange_making(console: Console, details: TurnDetails, population: Po
         console.print()
         console.print(plain(f"{call}, by {made.record.turn.speaker}", "bold magenta"))
         console.print(plain(made.record.turn.text))
+        console.print(plain(why_said(made), "bold"))
         print_making(console, made)
 
 

@@ -15,13 +15,10 @@ from tertulia.state.language_model import LanguageModel
 from tertulia.state.line_scores import reader_of
 from tertulia.state.meeting import Meeting
 from tertulia.state.records import Candidate, Reply
+from tertulia.state.text import folded
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.turns import LineDetails, ThoughtDetails, TurnDetails, read_thought
 from tertulia.views.reading.why import parameters_of_speaker
-
-#: The units that are left out: those with the highest scores. Two sources may say much the same, and scores put the one
-#: that a line depends on among the first, not always first.
-CHECKED_UNITS = 8
 
 
 @dataclass(frozen=True)
@@ -32,12 +29,15 @@ class CheckedLine:
         part: Its name, empty for the turn's own line.
         reader: The name of the model that reads it.
         ablated: The line with the units of the prompt that it answered that can be named.
+        copies: By unit, the places among these of all that have its words, its own too: as long as one of them is
+            there, a line loses nothing without another.
     """
 
     details: LineDetails
     part: str
     reader: str
     ablated: AblatedLine
+    copies: Mapping[str, tuple[int, ...]]
 
     @property
     def place(self) -> str:
@@ -56,13 +56,20 @@ class CheckedLine:
         return self.reader == self.details.writer
 
     @property
-    def named(self) -> tuple[str, ...] | None:
-        """The units that are left out, those with the highest scores first; `None` if it has no scores."""
+    def ranked(self) -> tuple[str, ...] | None:
+        """The units, of those with the same words one, the highest scores first; `None` if it has no scores."""
         scores = self.details.record.line_scores
         if scores is None:
             return None
         ranked = sorted((unit for unit in self.ablated.units if unit in scores), key=lambda unit: -scores[unit])
-        return tuple(ranked[:CHECKED_UNITS])
+        of_words: dict[tuple[int, ...], str] = {}
+        for unit in ranked:
+            of_words.setdefault(self.copies[unit], unit)
+        return tuple(of_words.values())
+
+    def without(self, unit: str) -> Kept:
+        """Return the ablation that removes a unit, with all that have its words."""
+        return self.ablated.without(*self.copies[unit])
 
     def reply_for(self, model: LanguageModel) -> Reply:
         """Return the reply in the tokens of the model that reads it; a server has its own."""
@@ -80,7 +87,7 @@ class CheckedLine:
     def losses(self, values: Mapping[Kept, float]) -> dict[str, float]:
         """Return by unit the line's loss without it, in nats a token, as far as that is known."""
         full = values.get(self.ablated.full)
-        found = ((unit, values.get(self.ablated.without(place))) for place, unit in enumerate(self.ablated.units))
+        found = ((unit, values.get(self.without(unit))) for unit in self.ablated.units)
         return {} if full is None else {unit: full - value for unit, value in found if value is not None}
 
 
@@ -158,5 +165,9 @@ def _checked_line(store: SqlStore, details: LineDetails, part: str, reader: str)
         reply=candidate.reply,
     )
     answered = remove_units(store.prompt(record.prompt), record.removed)
-    units = tuple(unit.id for unit in nameable_units(answered))
-    return CheckedLine(details, part, reader, AblatedLine(details.run, spoken, "", units))
+    units = nameable_units(answered)
+    places: dict[str, list[int]] = {}
+    for place, unit in enumerate(units):
+        places.setdefault(folded(unit.text), []).append(place)
+    copies = {unit.id: tuple(places[folded(unit.text)]) for unit in units}
+    return CheckedLine(details, part, reader, AblatedLine(details.run, spoken, "", tuple(copies)), copies)

@@ -2,14 +2,14 @@
 
 1. The line is read behind the prompt that it answered, and behind the same without a unit. The loss of a unit is the
    mean log-likelihood of the line's tokens behind the first, less that behind the second, in nats a token.
-2. Measured are the units that the sentence about the turn names, by the scores of the line; if it names none, the one
-   with the highest score, so that `nothing in particular` is checked too. A line without scores is scored first.
-3. If the reader shows no attention, every unit is left out if the budget has so many calls. If not, random ablations
-   are read (each unit kept with probability 1/2), a linear surrogate is fitted to them
-   (`tertulia/metrics/faithfulness.py`), and its three highest units are left out.
+2. Every unit that the sentence about the turn could name is left out, so that `nothing in particular` is checked too;
+   units with the same words are left out together. Of more units than the budget has calls, those with the highest
+   scores of the line. A line without scores is scored first.
+3. If the reader shows no attention, and the budget has fewer calls than there are units, random ablations are read
+   (each unit kept with probability 1/2), a linear surrogate is fitted to them (`tertulia/metrics/faithfulness.py`), and
+   its three highest units are left out.
 4. In a meeting the thought of the speaker, or of another agent, is read in the same way, behind the prompt of its own
-   call: the words of the situation and of the thought, which are one answer. Left out are the eight units with the
-   highest scores. (A server counts all tokens of the answer.)
+   call: the words of the situation and of the thought, which are one answer. (A server counts all its tokens.)
 5. Every value is stored as soon as it is there, so an interrupted check goes on with the missing ones.
 
 Prompts are read from the last unit that is left out to the first: those that share the longest beginning follow one
@@ -129,7 +129,7 @@ def missing(line: CheckedLine, values: Mapping[Kept, float], calls: int) -> list
         calls: How many ablations may be read of it together.
     """
     ablated = line.ablated
-    chosen: Sequence[str] | None = line.named
+    chosen: Sequence[str] | None = line.ranked
     if chosen is None and len(ablated.units) < calls:
         chosen = ablated.units
     if chosen is None:
@@ -140,8 +140,8 @@ def missing(line: CheckedLine, values: Mapping[Kept, float], calls: int) -> list
         kept = np.array([[float(letter) for letter in word] for word in known])
         weights = surrogate(Ablations(kept, np.array([values[word] for word in known])))
         chosen = [ablated.units[place] for place in top_units(weights, _HIGHEST)]
-    places = [ablated.units.index(unit) for unit in chosen[: calls - 1]]
-    return _unread([ablated.full, *map(ablated.without, places)] if places else [], values)
+    words = [line.without(unit) for unit in chosen[: calls - 1]]
+    return _unread([ablated.full, *words] if words else [], values)
 
 
 def _drawn(line: CheckedLine, calls: int) -> list[Kept]:
@@ -157,7 +157,7 @@ def _unread(words: Sequence[Kept], values: Mapping[Kept, float]) -> list[Kept]:
 def readings_left(line: CheckedLine, values: Mapping[Kept, float], calls: int) -> int:
     """Return how many readings are left until a line is checked, at most."""
     left = len(missing(line, values, calls))
-    fits_surrogate = line.named is None and len(line.ablated.units) >= calls
+    fits_surrogate = line.ranked is None and len(line.ablated.units) >= calls
     is_drawing = fits_surrogate and bool(_unread([line.ablated.full, *_drawn(line, calls)], values))
     return left + (_HIGHEST if is_drawing else 0)
 

@@ -47,7 +47,11 @@ _START: TypeAdapter[Start] = TypeAdapter(Start, config=ConfigDict(defer_build=Tr
 
 
 def checked_parameters(text: str) -> dict[str, Any]:
-    """Return stored parameters, unknown names included; `ValueError` or `KeyError` if no run can have them."""
+    """Return stored parameters; `ValueError` or `KeyError` if no run can have them.
+
+    Raises:
+        StorageError: Another version of Tertulia recorded them.
+    """
     _check_parameters(text)
     parameters: dict[str, Any] = parsed(text)
     return parameters
@@ -56,7 +60,12 @@ def checked_parameters(text: str) -> dict[str, Any]:
 @lru_cache(maxsize=256)  # many runs of a store have the same
 def _check_parameters(text: str) -> None:
     parameters = parsed(text)
-    Parameters.model_validate({name: value for name, value in parameters.items() if name in Parameters.model_fields})
+    if unknown := [name for name in parameters if name not in Parameters.model_fields]:
+        raise StorageError(
+            f"a run here has settings that this version of Tertulia does not have ({listed(unknown)}): another version "
+            "recorded it; open the store with that version, or make the run anew in another store"
+        )
+    Parameters.model_validate(parameters)
     parameters["removal_factor"]  # shown of every run
 
 

@@ -4,11 +4,13 @@
 reason.
 """
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from math import exp
 
 from tertulia.state.line_scores import LEAST_ATTENTION, LEAST_LOSS, estimates_loss
 from tertulia.state.records import Unit
+from tertulia.state.text import folded
 from tertulia.views.reading.turns import LineDetails
 
 
@@ -22,6 +24,7 @@ class Reason:
         loss: The loss of the line without the unit, in nats a token: as measured, else as estimated; `None`: not known.
         measured: Whether it was measured (`show --check`).
         times: How many times less likely the whole line is without the unit; `None`: not known.
+        copies: How many units of the prompt have its words; they count as one.
     """
 
     unit: Unit
@@ -29,13 +32,14 @@ class Reason:
     loss: float | None
     measured: bool
     times: float | None
+    copies: int = 1
 
 
 def reasons(details: LineDetails) -> list[Reason] | None:
     """Return the units that a line leaned on, those that count most first; `None` if that is not known.
 
     An empty list says that it leaned on nothing in particular. Once units were measured (`show --check`), they alone
-    count: a check leaves the highest ones out, one at a time.
+    count: a check leaves each out.
     """
     scores = details.record.line_scores
     if scores is None and not details.measured:
@@ -45,7 +49,12 @@ def reasons(details: LineDetails) -> list[Reason] | None:
         units = [unit for unit in units if unit.id in details.measured]
     found = [_reason(details, unit, (scores or {}).get(unit.id)) for unit in units]
     kept = [reason for reason in found if reason is not None]
-    return sorted(kept, key=lambda reason: (not reason.measured, -(reason.loss or reason.score or 0.0)))
+    kept.sort(key=lambda reason: (not reason.measured, -(reason.loss or reason.score or 0.0)))
+    shown = Counter(folded(unit.text) for unit in details.nameable if unit.id not in details.record.removed)
+    of_words: dict[str, Reason] = {}
+    for reason in kept:
+        of_words.setdefault(folded(reason.unit.text), reason)
+    return [replace(reason, copies=shown[words]) for words, reason in of_words.items()]
 
 
 def _reason(details: LineDetails, unit: Unit, score: float | None) -> Reason | None:

@@ -36,18 +36,30 @@ def leaned(details: LineDetails, most: int, whose: str = "") -> str:
     if details.run.rehearsed:
         reader = " (at random: a rehearsal)"
     if not found:
-        return f"leaned on nothing in particular{', as measured' if is_measured else ''}{reader}"
+        what = "nothing in particular outside the conversation" if _hears(details) else "nothing in particular"
+        return f"leaned on {what}{', as measured' if is_measured else ''}{reader}"
     longest = QUOTED if most > 1 and whose else QUOTED_IN_SHORT
     told = [_reason_told(reason, longest, whose, is_first=place == 0) for place, reason in enumerate(found[:most])]
     return f"leaned on {listed(told)}{reader}"
 
 
+def _hears(details: LineDetails) -> bool:
+    """Return whether the prompt has lines said before: each line answers them, so that they are not named."""
+    named = {unit.id for unit in details.nameable}
+    units = details.prompt.units if details.prompt else ()
+    return any(unit.kind == "item" and unit.id not in named for unit in units)
+
+
 def _reason_told(reason: Reason, longest: int, whose: str, *, is_first: bool) -> str:
-    """Return a unit with how much less likely the line is without it: about that much, if nobody measured it."""
-    told = quoted(reason.unit.text, longest)
-    if reason.times is None:
-        return told
-    words = times_in_words(reason.times)
-    much = words if reason.measured or words.startswith("over") else f"about {words}"
-    much += " less likely without it" if is_first else ""
-    return f"{told} ({whose if is_first else ''}{much}{', as measured' if reason.measured else ''})"
+    """Return a unit with how much less likely the line is without it, of the first as measured or as estimated."""
+    told, is_one = [], reason.copies == 1
+    if not is_one:
+        told.append(f"{reason.copies} times in its prompt")
+    if reason.times is not None:
+        words = times_in_words(reason.times)
+        much = words if reason.measured or words.startswith("over") else f"about {words}"
+        if is_first:
+            without = f"less likely without {'it' if is_one else 'them'}"
+            much = f"{whose}{much} {without}, as {'measured' if reason.measured else 'estimated'}"
+        told.append(much)
+    return quoted(reason.unit.text, longest) + (f" ({'; '.join(told)})" if told else "")

@@ -277,8 +277,8 @@ def test_the_unit_with_the_largest_estimated_loss_comes_first_with_how_much_less
     scores = {kept[0].id: 0.09, kept[1].id: 0.22, kept[2].id: 0.8}
     sentence = why_turn(with_line(store, scores, LEARNED))
     assert sentence.startswith(
-        f"Leila Haddad leaned on {quoted(kept[2].text)} (the line is over 1,000 times less likely without it) and "
-        f"{quoted(kept[1].text)} (about 9 times)."
+        f"Leila Haddad leaned on {quoted(kept[2].text)} (the line is over 1,000 times less likely without it, as "
+        f"estimated) and {quoted(kept[1].text)} (about 9 times)."
     ), "e^(10 · 0.22) = 9.03; a loss of 0.09 nats a token is none"
     measured = with_line(store, scores, LEARNED, checked=Checked(measured={kept[0].id: 0.15, kept[2].id: 0.01}))
     assert why_turn(measured).startswith(
@@ -289,14 +289,18 @@ def test_the_unit_with_the_largest_estimated_loss_comes_first_with_how_much_less
 @pytest.mark.parametrize(
     ("scores", "scored_by", "told"),
     [
-        ({"memory.node_1": 0.09}, LEARNED, "Leila Haddad leaned on nothing in particular."),
+        ({"memory.node_1": 0.09}, LEARNED, "Leila Haddad leaned on nothing in particular outside the conversation."),
         (None, None, "What Leila Haddad leaned on is not known, as no attention of this line was read."),
         (
             {"memory.node_1": 0.0},
             f"{LEARNED} (surrogate of mute)",
-            "Leila Haddad leaned on nothing in particular, as smollm2 reads it.",
+            "Leila Haddad leaned on nothing in particular outside the conversation, as smollm2 reads it.",
         ),
-        ({"x": 0.009}, "tiny, attention beyond a neutral reply's", "Leila Haddad leaned on nothing in particular."),
+        (
+            {"x": 0.009},
+            "tiny, attention beyond a neutral reply's",
+            "Leila Haddad leaned on nothing in particular outside the conversation.",
+        ),
     ],
 )
 def test_where_nothing_stands_out_it_says_so(

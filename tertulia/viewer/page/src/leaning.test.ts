@@ -18,8 +18,8 @@ test.each([[1.44, "1.4 times"], [2.96, "3 times"], [9.2, "9 times"], [51.8, "52 
 );
 
 test("an estimate is about so much, a measurement is said to be one, and attention is called attention", () => {
-  expect(reasonInWords(weighed(Math.log(52) / 10, 1))).toBe("about 52 times less likely without it");
+  expect(reasonInWords(weighed(Math.log(52) / 10, 1))).toBe("about 52 times less likely without it, as estimated");
   expect(reasonInWords(weighed(Math.log(52) / 10, 1, true))).toBe("52 times less likely without it, as measured");
-  expect(reasonInWords(weighed(5, 1))).toBe("over 1,000 times less likely without it");
+  expect(reasonInWords(weighed(5, 1))).toBe("over 1,000 times less likely without it, as estimated");
   expect(reasonInWords(weighed(null, 0.0412))).toBe("attention 0.041");
 });

@@ -28,7 +28,7 @@ export function reasonInWords({ reason, score }: Weighed): string {
   if (reason.times_less_likely === null) return `attention ${score.toFixed(3)}`;
   const times = timesInWords(reason.times_less_likely);
   const isAbout = !reason.measured && !times.startsWith("over");
-  return `${isAbout ? "about " : ""}${times} less likely without it${reason.measured ? ", as measured" : ""}`;
+  return `${isAbout ? "about " : ""}${times} less likely without it, as ${reason.measured ? "measured" : "estimated"}`;
 }
 
 /** Return `1.4 times`, `9 times`, `120 times`, `over 1,000 times`, as tertulia/reading/why_words.py does. */
