@@ -8,7 +8,7 @@ from tertulia.metrics.diversity import Dialogue
 from tertulia.metrics.to_the_point import ToThePoint, texts_of_case, to_the_point
 from tertulia.models.loading import open_embedder
 from tertulia.models.local.embedder import weights
-from tertulia.nodes.meeting.address import without_names
+from tertulia.nodes.shared.names_in_text import without_names
 from tertulia.state.language_model import Embedder
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Case

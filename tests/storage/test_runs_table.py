@@ -132,7 +132,6 @@ def test_nobody_removes_what_somebody_drives(tmp_path: Path) -> None:
 
 REMOVER = """
 import os, signal, sys
-from tertulia.storage import removal
 from tertulia.storage.parts import runs
 after = int(sys.argv[2])
 def die(*arguments):
@@ -153,6 +152,13 @@ def test_killed_while_it_is_removed_a_run_is_whole(path: Path, after: int) -> No
     with SqlStore.open(path) as opened:
         assert rows(opened) == before
         assert opened.remove_run("k3f9") == ("k3f9",)
+
+
+def test_settings_of_another_version_are_told_in_one_line(path: Path) -> None:
+    with SqlStore.open(path, create=True) as opened:
+        opened.create_run(a_run(parameters={"removal_factor": 0.5, "yield_s": 5.0}), a_case())
+        with pytest.raises(StorageError, match=r"this version of Tertulia does not have \(yield_s\): another version"):
+            opened.run("k3f9")
 
 
 def test_checkpoints_go_with_their_run(cli: Cli, tmp_path: Path) -> None:

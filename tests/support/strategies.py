@@ -6,7 +6,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from tertulia.state.meeting import Attendee, Goal, Meeting
-from tertulia.state.parameters import Parameters
 from tertulia.state.records import (
     Candidate,
     Case,
@@ -91,15 +90,14 @@ turn_records = st.builds(
 json_values = st.none() | st.booleans() | st.integers() | floats | texts | st.lists(st.integers(), max_size=3)
 extensions = st.builds(Extension, source=texts, hash=texts)
 ids = st.from_regex(r"[a-zA-Z0-9_][a-zA-Z0-9_-]{0,63}", fullmatch=True)
-#: Parameters of another version; what a name of this one's takes is checked.
-other_parameters = names.filter(lambda name: name not in Parameters.model_fields)
 #: Of a fork, the turns that it has in common with its parent are its first ones.
 runs = st.builds(
     RunRecord, run=ids, status=st.sampled_from(["running", "interrupted", "failed", "finished"]), scenario=texts,
     kind=st.sampled_from(["dialogue", "group_chat"]),
     model=texts, embedder=texts, rehearsed=st.booleans(), seed=st.integers(), error=st.none() | texts, created=times,
-    parameters=st.dictionaries(other_parameters, json_values, max_size=3).map(
-        lambda others: {"removal_factor": 0.5, **others}
+    parameters=st.fixed_dictionaries(
+        {"removal_factor": st.floats(0, 1)},
+        optional={"max_turns": st.integers(1, 99), "record_scores": st.booleans(), "temperature": st.floats(0.1, 5)},
     ),
     participant_models=st.dictionaries(
         names,
