@@ -25,11 +25,12 @@ def nameable_units(prompt: Prompt) -> list[Unit]:
 
     Left out are instructions, examples, and in the prompt for an utterance the current dialogue.
     """
-    return [unit for unit in prompt.units if _is_nameable(unit)]
+    return [unit for unit in informing_units(prompt) if unit.block != _DIALOGUE]
 
 
-def _is_nameable(unit: Unit) -> bool:
-    return unit.block == _INFORMING or (unit.kind == "item" and unit.block != _DIALOGUE)
+def informing_units(prompt: Prompt) -> list[Unit]:
+    """Return the units that can be left out to see whether a line needs them: all but instructions and examples."""
+    return [unit for unit in prompt.units if unit.block == _INFORMING or unit.kind == "item"]
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ def test_every_unit_is_left_out_where_the_budget_has_a_call_for_each(
     tells(served, way)
     shown = cli("show", run, "--turn", "2", "--check", "--json")
     assert shown.code == 0, shown.err
-    units = [unit for unit in shown.json["units"] if unit["removable"]]
+    units = [unit for unit in shown.json["units"] if unit["kind"] == "item"]
     assert f"turn 2: {len(units) + 1} calls of {served.address} will be made, and one that counts" in shown.err
     assert len(asked(served)) == len(units) + 2
     assert all(isinstance(unit["measured_loss"], float) for unit in units)

@@ -15,6 +15,7 @@ from tertulia.state.errors import UsageError
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.leaning import reasons
 from tertulia.views.reading.why import why_turn
+from tertulia.views.reading.why_words import QUOTED, quoted
 
 
 def never_opened(name: str) -> ScriptedModel:
@@ -46,9 +47,16 @@ async def test_where_nothing_is_named_every_unit_is_measured_and_named_if_it_is_
     assert reasons(read(run)) == []
     nothing = await checked(run, reading_by({units[-1]: 0.05}))
     assert nothing.measured == pytest.approx(dict.fromkeys(units, 0.0) | {units[-1]: 0.05})
-    assert "leaned on nothing in particular outside the conversation, as measured. " in why_turn(nothing)
+    assert "leaned on nothing in particular, as measured. " in why_turn(nothing)
     found = await checked(run, reading_by({units[-1]: 0.3}), reader="other")
     assert [reason.unit.id for reason in reasons(found) or ()] == [units[-1]]
+
+
+async def test_a_line_that_was_answered_is_named_as_measured_with_its_speaker(run: tt.Run) -> None:
+    details = await checked(run, reading_by({"current_dialogue.turn_1": 2.0}))
+    first = read(run, 1).record.turn
+    assert f"leaned on {quoted(f'{first.speaker}: {first.text}', QUOTED)} (the line is " in why_turn(details)
+    assert ", as measured). " in why_turn(details)
 
 
 async def test_units_with_the_same_words_are_left_out_together_and_named_once(run: tt.Run) -> None:
@@ -89,7 +97,8 @@ async def test_a_line_without_scores_is_scored_first(tmp_path: Path) -> None:
     details = await checked(run, reading_by({}))
     record = details.record
     assert record.line_scores is not None
-    assert set(record.line_scores) == set(units_of(details))
+    (said,) = set(units_of(details)) - set(record.line_scores)
+    assert said == "current_dialogue.turn_1"
     assert record.line_scored_by == "scripted, attention beyond a neutral reply's"
     assert set(details.measured) == set(units_of(details))
     assert read(run, 2).record == record

@@ -35,8 +35,8 @@ def silent(run: tt.Run) -> int | None:
 
 
 def prompts_of_thoughts(model: Any) -> list[RenderedPrompt]:
-    """The prompts of thoughts that a model has read a reply behind: those of utterances have a current dialogue."""
-    return [prompt for prompt in model.asked("log_likelihood") if "current_dialogue" not in prompt.unit_blocks.values()]
+    """The prompts of thoughts that a model has read a reply behind: those of utterances have an environment."""
+    return [prompt for prompt in model.asked("log_likelihood") if "environment" not in prompt.unit_blocks.values()]
 
 
 async def test_the_speakers_thought_is_read_with_the_line_behind_the_prompt_of_its_own_call(meeting: tt.Run) -> None:

@@ -48,8 +48,8 @@ def reading_by(worth: Worth, **options: Any) -> ScriptedModel:
 
 
 def units_of(details: TurnDetails) -> list[str]:
-    """Return the removable units of the prompt that was answered."""
-    return [unit.id for unit in details.removable if unit.id not in details.record.removed]
+    """Return the units of the prompt that was answered which a check leaves out."""
+    return [unit.id for unit in details.informing if unit.id not in details.record.removed]
 
 
 def read(run: tt.Run, turn: int = 2, reader: str | None = None) -> TurnDetails:

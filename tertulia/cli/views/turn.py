@@ -45,7 +45,7 @@ def _print_units(console: Console, details: LineDetails, prompt: Prompt) -> None
     """
     shown = {
         "leaned on by the line": (details.record.line_scores, details.nameable),
-        "measured": (details.measured, details.nameable),
+        "measured": (details.measured, details.informing),
         "score of λ": (details.record.scores, details.removable),
     }
     columns = [_Column.of(scores, units) for scores, units in shown.values() if scores]

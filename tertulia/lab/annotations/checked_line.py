@@ -9,7 +9,7 @@ from tertulia.models.served.chat_names import is_chat_name
 from tertulia.prompts.assemble import reply_prefix_of
 from tertulia.prompts.remove import remove_units
 from tertulia.prompts.render import retokenized, tokens_of_texts
-from tertulia.prompts.units import nameable_units
+from tertulia.prompts.units import informing_units
 from tertulia.state.errors import UsageError
 from tertulia.state.language_model import LanguageModel
 from tertulia.state.line_scores import reader_of
@@ -28,7 +28,7 @@ class CheckedLine:
     Attributes:
         part: Its name, empty for the turn's own line.
         reader: The name of the model that reads it.
-        ablated: The line with the units of the prompt that it answered that can be named.
+        ablated: The line with the informing units of the prompt that it answered, the lines before it among them.
         copies: By unit, the places among these of all that have its words, its own too: as long as one of them is
             there, a line loses nothing without another.
     """
@@ -61,7 +61,7 @@ class CheckedLine:
         scores = self.details.record.line_scores
         if scores is None:
             return None
-        ranked = sorted((unit for unit in self.ablated.units if unit in scores), key=lambda unit: -scores[unit])
+        ranked = sorted(self.ablated.units, key=lambda unit: -scores.get(unit, 0.0))
         of_words: dict[tuple[int, ...], str] = {}
         for unit in ranked:
             of_words.setdefault(self.copies[unit], unit)
@@ -165,7 +165,7 @@ def _checked_line(store: SqlStore, details: LineDetails, part: str, reader: str)
         reply=candidate.reply,
     )
     answered = remove_units(store.prompt(record.prompt), record.removed)
-    units = nameable_units(answered)
+    units = informing_units(answered)
     places: dict[str, list[int]] = {}
     for place, unit in enumerate(units):
         places.setdefault(folded(unit.text), []).append(place)

@@ -2,8 +2,8 @@
 
 1. The line is read behind the prompt that it answered, and behind the same without a unit. The loss of a unit is the
    mean log-likelihood of the line's tokens behind the first, less that behind the second, in nats a token.
-2. Every unit that the sentence about the turn could name is left out, so that `nothing in particular` is checked too;
-   units with the same words are left out together. Of more units than the budget has calls, those with the highest
+2. Every unit that informs is left out, the lines said before too, so that `nothing in particular` is checked; units
+   with the same words are left out together. Of more units than the budget has calls, those with the highest
    scores of the line. A line without scores is scored first.
 3. If the reader shows no attention, and the budget has fewer calls than there are units, random ablations are read
    (each unit kept with probability 1/2), a linear surrogate is fitted to them (`tertulia/metrics/faithfulness.py`), and

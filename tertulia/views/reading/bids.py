@@ -67,9 +67,10 @@ class BidReasons:
 
     @property
     def changes(self) -> list[BidPart]:
-        """The parts that have changed since the round before, the most changed first."""
+        """The parts that have changed since the round before: those that went as W did, then others, most first."""
         found = [part for part in self.parts if part.change is not None and abs(part.change) >= _LEAST]
-        return sorted(found, key=lambda part: -abs(part.change or 0.0))
+        of_all = self.change or 0.0
+        return sorted(found, key=lambda part: ((part.change or 0.0) * of_all < 0, -abs(part.change or 0.0)))
 
 
 def bid_reasons(agent: AgentRound, parameters: Parameters) -> BidReasons | None:

@@ -39,18 +39,18 @@ def reasons(details: LineDetails) -> list[Reason] | None:
     """Return the units that a line leaned on, those that count most first; `None` if that is not known.
 
     An empty list says that it leaned on nothing in particular. Once units were measured (`show --check`), they alone
-    count: a check leaves each out.
+    count: a check leaves each out, and the lines said before.
     """
     scores = details.record.line_scores
     if scores is None and not details.measured:
         return None
     units = details.nameable
     if details.measured:
-        units = [unit for unit in units if unit.id in details.measured]
+        units = [unit for unit in details.informing if unit.id in details.measured]
     found = [_reason(details, unit, (scores or {}).get(unit.id)) for unit in units]
     kept = [reason for reason in found if reason is not None]
     kept.sort(key=lambda reason: (not reason.measured, -(reason.loss or reason.score or 0.0)))
-    shown = Counter(folded(unit.text) for unit in details.nameable if unit.id not in details.record.removed)
+    shown = Counter(folded(unit.text) for unit in details.informing if unit.id not in details.record.removed)
     of_words: dict[str, Reason] = {}
     for reason in kept:
         of_words.setdefault(folded(reason.unit.text), reason)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from tertulia.nodes.shared.line_faults import Fault
-from tertulia.prompts.units import nameable_units
+from tertulia.prompts.units import informing_units, nameable_units
 from tertulia.state.album import PARTS, Population
 from tertulia.state.cognition import Call
 from tertulia.state.errors import NotFoundError
@@ -80,8 +80,13 @@ class LineDetails:
 
     @property
     def nameable(self) -> list[Unit]:
-        """The units that the line can be said to lean on."""
+        """The units that the line can be said to lean on by its scores."""
         return nameable_units(self.prompt) if self.prompt else []
+
+    @property
+    def informing(self) -> list[Unit]:
+        """The units that the line can be said to lean on as measured: those, and the lines said before."""
+        return informing_units(self.prompt) if self.prompt else []
 
     @property
     def removed_items(self) -> int:

@@ -36,18 +36,12 @@ def leaned(details: LineDetails, most: int, whose: str = "") -> str:
     if details.run.rehearsed:
         reader = " (at random: a rehearsal)"
     if not found:
-        what = "nothing in particular outside the conversation" if _hears(details) else "nothing in particular"
-        return f"leaned on {what}{', as measured' if is_measured else ''}{reader}"
+        hears = len(details.informing) > len(details.nameable)  # lines before, which scores don't tell of
+        beside = " outside the conversation" if hears else ""
+        return f"leaned on nothing in particular{', as measured' if is_measured else beside}{reader}"
     longest = QUOTED if most > 1 and whose else QUOTED_IN_SHORT
     told = [_reason_told(reason, longest, whose, is_first=place == 0) for place, reason in enumerate(found[:most])]
     return f"leaned on {listed(told)}{reader}"
-
-
-def _hears(details: LineDetails) -> bool:
-    """Return whether the prompt has lines said before: each line answers them, so that they are not named."""
-    named = {unit.id for unit in details.nameable}
-    units = details.prompt.units if details.prompt else ()
-    return any(unit.kind == "item" and unit.id not in named for unit in units)
 
 
 def _reason_told(reason: Reason, longest: int, whose: str, *, is_first: bool) -> str:
@@ -62,4 +56,6 @@ def _reason_told(reason: Reason, longest: int, whose: str, *, is_first: bool) ->
             without = f"less likely without {'it' if is_one else 'them'}"
             much = f"{whose}{much} {without}, as {'measured' if reason.measured else 'estimated'}"
         told.append(much)
-    return quoted(reason.unit.text, longest) + (f" ({'; '.join(told)})" if told else "")
+    unit = reason.unit
+    text = unit.text if unit.speaker is None or unit.text.startswith(unit.speaker) else f"{unit.speaker}: {unit.text}"
+    return quoted(text, longest) + (f" ({'; '.join(told)})" if told else "")

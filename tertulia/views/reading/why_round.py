@@ -79,7 +79,9 @@ def _moved(winner: AgentRound, raced: bool, parameters: Parameters, thought: Tho
     reasons = bid_reasons(winner, parameters) if raced else None
     if bid is not None and bid.willingness and reasons is not None:
         strongest = reasons.parts[0]
-        phrases.append(f"moved most by {PARTS[strongest.part]} ({percentage(strongest.weighted / bid.willingness)})")
+        phrases.append(
+            f"the bid's largest part was {PARTS[strongest.part]} ({percentage(strongest.weighted / bid.willingness)})"
+        )
         if bid.address == 1:
             phrases.append("asked by name")
         phrases.append(change_in_words(reasons))

@@ -11,7 +11,7 @@ from tertulia.state.cognition import Bid, Perception, Rating, Touch, Willingness
 from tertulia.state.meeting import WillingnessWeights
 from tertulia.state.parameters import Parameters
 from tertulia.storage.store import SqlStore
-from tertulia.views.reading.bids import bid_in_words, bid_reasons
+from tertulia.views.reading.bids import bid_in_words, bid_reasons, change_in_words
 from tertulia.views.reading.rounds import AgentRound
 from tertulia.views.reading.turns import read_turn
 
@@ -54,6 +54,11 @@ def test_the_parts_are_those_of_the_bid_and_their_changes_sum_to_that_of_w() -> 
     assert found.raises == ()
     agent = an_agent({**BASE, "topic": 0.8, "goal": 0.1}, BASE, propensity=0.5)
     assert bid_in_words(agent, COMPUTED) == "up 0.07 since the round before (the topic +0.10, goals −0.03)"
+    fallen = bid_reasons(an_agent({**BASE, "topic": 0.8, "goal": 0.1, "emotion": 0.0}, {**BASE, "goal": 1.0}), COMPUTED)
+    assert fallen is not None
+    assert change_in_words(fallen) == "down 0.20 since the round before (goals −0.23)", (
+        "what went the other way is not why"
+    )
 
 
 @pytest.mark.parametrize(("need", "address", "silence"), [(0.3, 0.5, 0.2), (0.0, 0.1, 0.0), (0.6, 0.0, 0.4)])

@@ -37,14 +37,14 @@ def a_round(floor: Floor | None, **bids: Bid | None) -> Round:
         (
             Floor(order="self_driven", waited_s=1.0),
             {"Ann": a_bid(1.0, True), "Bob": a_bid(None)},
-            "Only Ann of 2 wanted to speak, and began after 1.00 s: moved most by the topic (37.5%), thinking “It "
-            "rains”.",
+            "Only Ann of 2 wanted to speak, and began after 1.00 s: the bid's largest part was the topic "
+            "(37.5%), thinking “It rains”.",
         ),
         (
             Floor(order="self_driven", waited_s=1.0),
             {"Ann": a_bid(1.75), "Bob": a_bid(1.0, True)},
-            "Ann and Bob wanted to speak (2 of 2), and Bob was first, 0.75 s before Ann: moved most by the topic "
-            "(37.5%), thinking “It rains”.",
+            "Ann and Bob wanted to speak (2 of 2), and Bob was first, 0.75 s before Ann: the bid's largest part "
+            "was the topic (37.5%), thinking “It rains”.",
         ),
         (
             Floor(order="self_driven", waited_s=None, looks=7),
@@ -60,13 +60,13 @@ def a_round(floor: Floor | None, **bids: Bid | None) -> Round:
             Floor(order="self_driven", waited_s=1.0, tied=("Ann", "Bob")),
             {"Ann": a_bid(0.95), "Bob": a_bid(1.0, True)},
             "Ann and Bob wanted to speak (2 of 2), and Bob was first, by a draw among those who tied (Ann and Bob): "
-            "moved most by the topic (37.5%), thinking “It rains”.",
+            "the bid's largest part was the topic (37.5%), thinking “It rains”.",
         ),
         (
             Floor(order="self_driven", waited_s=4.0, looks=3, gone=("Ann",)),
             {"Ann": a_bid(0.5), "Bob": a_bid(1.0, True, address=1.0), "Cy": a_bid(1.5)},
             "Ann, Bob and Cy wanted to speak (3 of 3), and Bob was first, 0.50 s before Cy, as Ann had to leave: "
-            "moved most by the topic (37.5%), asked by name, thinking “It rains”.",
+            "the bid's largest part was the topic (37.5%), asked by name, thinking “It rains”.",
         ),
         (
             Floor(order="self_driven", waited_s=None),
