@@ -1,11 +1,12 @@
 """From the parts of blocks to the units of a prompt, in prompt order. Source: APP §2, Table 1."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from tertulia.state.parameters import Layout
 from tertulia.state.records import BLOCK_INITIALS, Prompt, Unit, UnitKind
+from tertulia.state.text import folded
 
 #: Items that λ may never remove, nor a length of their block drop or copy: the subject of a meeting, the people in it,
 #: the time, and with that its end and the speaker's departure. Only meetings have units of these ids.
@@ -31,6 +32,14 @@ def nameable_units(prompt: Prompt) -> list[Unit]:
 def informing_units(prompt: Prompt) -> list[Unit]:
     """Return the units that can be left out to see whether a line needs them: all but instructions and examples."""
     return [unit for unit in prompt.units if unit.block == _INFORMING or unit.kind == "item"]
+
+
+def copies_of(units: Sequence[Unit]) -> dict[str, tuple[str, ...]]:
+    """Return by unit the ids of all units with its words, ignoring case and punctuation, its own among them."""
+    by_words: dict[str, list[str]] = {}
+    for unit in units:
+        by_words.setdefault(folded(unit.text), []).append(unit.id)
+    return {unit.id: tuple(by_words[folded(unit.text)]) for unit in units}
 
 
 @dataclass(frozen=True)

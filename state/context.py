@@ -60,7 +60,7 @@ class Broker(Protocol):
 T = TypeVar("T")
 
 
-class Kept:
+class RunCache:
     """What nodes have read of a run, or computed of what they read, by class and name, so that nothing is read twice.
 
     It follows from the store, so it never shows in the digits.
@@ -137,7 +137,7 @@ class Context:
     nodes: Mapping[str, Any] = field(default_factory=dict, repr=False)
     mechanisms: Mapping[str, Any] = field(default_factory=dict, repr=False)
     picture_finder: PictureFinder | None = field(default=None, repr=False)
-    kept: Kept = field(default_factory=Kept, repr=False)
+    kept: RunCache = field(default_factory=RunCache, repr=False)
     recorded: dict[int, RecordedTurn] | None = field(default=None, repr=False)
     watch: Callable[[str, Mapping[str, Any]], None] | None = field(default=None, repr=False)
 

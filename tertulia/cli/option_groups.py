@@ -14,9 +14,9 @@ from tertulia.runs.planning.request import RunRequest
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command that has the fields of its parameters' dataclasses as options, in the place of each."""
-    own = signature(command)
+    declared = signature(command)
     groups: dict[str, Any] = {
-        name: each.annotation for name, each in own.parameters.items() if is_dataclass(each.annotation)
+        name: each.annotation for name, each in declared.parameters.items() if is_dataclass(each.annotation)
     }
 
     @wraps(command)
@@ -27,8 +27,8 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
         }
         command(**given, **found)
 
-    parameters = [each for parameter in own.parameters.values() for each in _parameters(parameter)]
-    called.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    parameters = [each for parameter in declared.parameters.values() for each in _parameters(parameter)]
+    called.__signature__ = declared.replace(parameters=parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return called
 
@@ -56,7 +56,7 @@ class RequestOptions:
     settings: options.SettingsOption = None
 
     def request(self, **further: Any) -> RunRequest:
-        """Return the request; `further` are parameters with options of their own."""
+        """Return the request; `further` are parameters with options of their declared."""
         chosen = read_settings(self.settings, seed=self.seed, **further)
         seed = read_seed(chosen)
         return RunRequest(chosen, self.removal_factor, read_model(self.model, self.rehearse), seed)

@@ -17,7 +17,7 @@ from tertulia.nodes.meeting.view import View
 from tertulia.nodes.shared.memory import retrieve_memories
 from tertulia.prompts.cognition import line_of
 from tertulia.state.cognition import Assessment, Perception
-from tertulia.state.context import Context, Kept
+from tertulia.state.context import Context, RunCache
 from tertulia.state.graph_state import cognition_of, first_state
 from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Parameters
@@ -108,7 +108,7 @@ def test_what_is_recalled_is_what_retrieval_from_the_whole_stream_recalls(seed: 
         view = a_view(context, name, round, noticed=noticed)
         expected = defined(view, query, parameters)
         assert recall_in_meeting(view, query, parameters) == expected
-        elsewhere = replace(context, kept=Kept())  # as a run that goes on in another process
+        elsewhere = replace(context, kept=RunCache())  # as a run that goes on in another process
         assert recall_in_meeting(a_view(elsewhere, name, round, noticed=noticed), query, parameters) == expected
         found += sum(memory.id.startswith("turn_") for memory in expected)
     assert found > 10
@@ -121,7 +121,7 @@ def test_a_fork_recalls_what_its_parent_noticed_until_then() -> None:
     write_rounds(parent, 1, 50, seed=1)
     record = a_run(run="f0rk", parent=("k3f9", 31))
     parent.store.create_run(record, parent.start)
-    fork = replace(parent, run="f0rk", kept=Kept())
+    fork = replace(parent, run="f0rk", kept=RunCache())
     write_rounds(fork, 31, 50, seed=2, run="f0rk")
     for context, round, query in itertools.product((fork, parent), (20, 31, 40, 50), QUERIES):
         view = a_view(context, "Ana", round, noticed=[round - 1])
@@ -137,4 +137,4 @@ def test_thoughts_are_the_same_read_round_by_round_and_at_once() -> None:
         expected = context.embedder.embed([step.thought for step in steps if step is not None])
         found = Thoughts.of(a_view(context, "Bo", round, spoke=spoke))
         assert found.tolist() == expected
-        assert np.array_equal(found, Thoughts.of(a_view(replace(context, kept=Kept()), "Bo", round, spoke=spoke)))
+        assert np.array_equal(found, Thoughts.of(a_view(replace(context, kept=RunCache()), "Bo", round, spoke=spoke)))

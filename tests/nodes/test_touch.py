@@ -15,7 +15,7 @@ from tertulia.nodes.meeting.bid import computed_parts
 from tertulia.nodes.meeting.touch import touch_of
 from tertulia.nodes.meeting.view import View
 from tertulia.state.cognition import Bid, Character, SubGoal, Touch
-from tertulia.state.context import Context, Kept
+from tertulia.state.context import Context, RunCache
 from tertulia.state.graph_state import cognition_of, first_state
 from tertulia.state.meeting import Goal, Meeting
 from tertulia.state.parameters import Parameters
@@ -152,7 +152,7 @@ async def test_every_bid_and_what_it_comes_from_recompute_from_the_store() -> No
         trace = context.store.trace(context.run, turn.turn)
         assert trace is not None
         for visit in (visit for visit in trace.visits if visit.node == "decide"):
-            view = View.of(visit.before, replace(context, kept=Kept(), embedder=RehearsalEmbedder()))  # type: ignore
+            view = View.of(visit.before, replace(context, kept=RunCache(), embedder=RehearsalEmbedder()))  # type: ignore
             touch = touch_of(view)
             assert context.store.step(context.run, view.round, view.name, "hear", Touch) == touch
             assert visit.update is not None

@@ -50,7 +50,7 @@ _VALUES, _HEADS, _SCORES = 0, 1, 2
 _INSTRUMENT: Instrument = "faithfulness"
 
 #: Which units of a line are kept, a 0 or a 1 for each.
-Kept = str
+AblationMask = str
 
 #: Opens the model and the embedder.
 OpenModels = Callable[[], tuple[LanguageModel, Embedder]]
@@ -76,11 +76,11 @@ class AblatedLine:
         return self.line.run, self.line.turn
 
     @property
-    def full(self) -> Kept:
+    def full(self) -> AblationMask:
         """The ablation that removes nothing."""
         return "1" * len(self.units)
 
-    def random_ablations(self, count: int) -> list[Kept]:
+    def random_ablations(self, count: int) -> list[AblationMask]:
         """Return so many ablations, each unit kept with probability 1/2; of more, the first are the same."""
         drawn = []
         for row in range(count):
@@ -90,16 +90,16 @@ class AblatedLine:
             drawn.append("".join("1" if generator.random() < 0.5 else "0" for _ in self.units))
         return drawn
 
-    def without(self, *places: int) -> Kept:
+    def without(self, *places: int) -> AblationMask:
         """Return the ablation that removes the units at these places."""
         return "".join("0" if place in places else "1" for place in range(len(self.units)))
 
-    def prompt(self, store: SqlStore, kept: Kept) -> Prompt:
+    def prompt(self, store: SqlStore, kept: AblationMask) -> Prompt:
         """Return the prompt that an ablation leaves."""
         ablated = (unit for unit, letter in zip(self.units, kept, strict=True) if letter == "0")
         return remove_units(store.prompt(self.line.full), [*self.line.removed, *ablated])
 
-    def rendered(self, store: SqlStore, kept: Kept, model: LanguageModel) -> RenderedPrompt:
+    def rendered(self, store: SqlStore, kept: AblationMask, model: LanguageModel) -> RenderedPrompt:
         """Return the prompt that an ablation leaves, as the model is fed it."""
         return utterance_request(self.prompt(store, kept), (), model.tokenizer, self.line.parameters).prompt
 
@@ -154,7 +154,7 @@ def _in_turn(streams: Sequence[Iterator[AblatedLine]]) -> Iterator[AblatedLine]:
 class _Known:
     """The stored values of one line, in one precision."""
 
-    values: dict[Kept, float] = field(default_factory=dict)
+    values: dict[AblationMask, float] = field(default_factory=dict)
     heads: dict[str, str] = field(default_factory=dict)
     scores: dict[str, dict[str, float]] = field(default_factory=dict)
 
@@ -174,7 +174,7 @@ class AblationFigures:
         self._of_line: dict[tuple[str, int], dict[str, _Known]] = {}
         self._models: tuple[HeadAttentionModel, Embedder] | None = None
 
-    def values(self, line: AblatedLine, wanted: Sequence[Kept]) -> dict[Kept, float]:
+    def values(self, line: AblatedLine, wanted: Sequence[AblationMask]) -> dict[AblationMask, float]:
         """Return the value of each ablation, in nats per token.
 
         Raises:

@@ -3,19 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tertulia.lab.annotations.ablations import AblatedLine, Kept
+from tertulia.lab.annotations.ablations import AblatedLine, AblationMask
 from tertulia.lab.annotations.next_line import SpokenLine
 from tertulia.models.served.chat_names import is_chat_name
 from tertulia.prompts.assemble import reply_prefix_of
 from tertulia.prompts.remove import remove_units
 from tertulia.prompts.render import retokenized, tokens_of_texts
-from tertulia.prompts.units import informing_units
+from tertulia.prompts.units import copies_of, informing_units
 from tertulia.state.errors import UsageError
 from tertulia.state.language_model import LanguageModel
 from tertulia.state.line_scores import reader_of
 from tertulia.state.meeting import Meeting
 from tertulia.state.records import Candidate, Reply
-from tertulia.state.text import folded
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.turns import LineDetails, ThoughtDetails, TurnDetails, read_thought
 from tertulia.views.reading.why import parameters_of_speaker
@@ -57,17 +56,15 @@ class CheckedLine:
 
     @property
     def ranked(self) -> tuple[str, ...] | None:
-        """The units, of those with the same words one, the highest scores first; `None` if it has no scores."""
+        """The units by descending score, a single one of those with the same words; `None` if it has no scores."""
         scores = self.details.record.line_scores
         if scores is None:
             return None
         ranked = sorted(self.ablated.units, key=lambda unit: -scores.get(unit, 0.0))
-        of_words: dict[tuple[int, ...], str] = {}
-        for unit in ranked:
-            of_words.setdefault(self.copies[unit], unit)
-        return tuple(of_words.values())
+        first = {self.copies[unit]: unit for unit in reversed(ranked)}
+        return tuple(unit for unit in ranked if first[self.copies[unit]] == unit)
 
-    def without(self, unit: str) -> Kept:
+    def without(self, unit: str) -> AblationMask:
         """Return the ablation that removes a unit, with all that have its words."""
         return self.ablated.without(*self.copies[unit])
 
@@ -84,7 +81,7 @@ class CheckedLine:
         texts = self.details.texts if isinstance(self.details, ThoughtDetails) else ()
         return tokens_of_texts(model.tokenizer, reply.tokens, texts) if texts else [reply.text_tokens]
 
-    def losses(self, values: Mapping[Kept, float]) -> dict[str, float]:
+    def losses(self, values: Mapping[AblationMask, float]) -> dict[str, float]:
         """Return by unit the line's loss without it, in nats a token, as far as that is known."""
         full = values.get(self.ablated.full)
         found = ((unit, values.get(self.without(unit))) for unit in self.ablated.units)
@@ -166,8 +163,6 @@ def _checked_line(store: SqlStore, details: LineDetails, part: str, reader: str)
     )
     answered = remove_units(store.prompt(record.prompt), record.removed)
     units = informing_units(answered)
-    places: dict[str, list[int]] = {}
-    for place, unit in enumerate(units):
-        places.setdefault(folded(unit.text), []).append(place)
-    copies = {unit.id: tuple(places[folded(unit.text)]) for unit in units}
+    places = {unit.id: place for place, unit in enumerate(units)}
+    copies = {unit: tuple(places[copy] for copy in alike) for unit, alike in copies_of(units).items()}
     return CheckedLine(details, part, reader, AblatedLine(details.run, spoken, "", tuple(copies)), copies)

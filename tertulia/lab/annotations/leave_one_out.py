@@ -28,7 +28,7 @@ from typing import cast
 
 import numpy as np
 
-from tertulia.lab.annotations.ablations import Kept
+from tertulia.lab.annotations.ablations import AblationMask
 from tertulia.lab.annotations.checked_line import CheckedLine, lines_to_check, thought_to_check
 from tertulia.lab.annotations.precisions import named_with, precision_of
 from tertulia.metrics.faithfulness import Ablations, surrogate, top_units
@@ -66,7 +66,7 @@ Tell = Callable[[str], object]
 class _Known:
     """The stored figures of a line by a reader in one precision: values by ablation, and its tokens (0: not known)."""
 
-    values: dict[Kept, float] = field(default_factory=dict)
+    values: dict[AblationMask, float] = field(default_factory=dict)
     tokens: int = 0
 
 
@@ -121,7 +121,7 @@ async def check_turn(
 # --- the reading ----------------------------------------------------------------------------------------------------
 
 
-def missing(line: CheckedLine, values: Mapping[Kept, float], calls: int) -> list[Kept]:
+def missing(line: CheckedLine, values: Mapping[AblationMask, float], calls: int) -> list[AblationMask]:
     """Return the ablations behind which a line is to be read next; none once it is checked.
 
     Args:
@@ -144,17 +144,17 @@ def missing(line: CheckedLine, values: Mapping[Kept, float], calls: int) -> list
     return _unread([ablated.full, *words] if words else [], values)
 
 
-def _drawn(line: CheckedLine, calls: int) -> list[Kept]:
+def _drawn(line: CheckedLine, calls: int) -> list[AblationMask]:
     """Return the random ablations of a line that are read beside the whole prompt and the highest units."""
     return line.ablated.random_ablations(calls - 1 - _HIGHEST)
 
 
-def _unread(words: Sequence[Kept], values: Mapping[Kept, float]) -> list[Kept]:
+def _unread(words: Sequence[AblationMask], values: Mapping[AblationMask, float]) -> list[AblationMask]:
     """Return the ablations that are not known, those beside one another whose prompts begin alike for longest."""
     return sorted({*words} - values.keys(), reverse=True)
 
 
-def readings_left(line: CheckedLine, values: Mapping[Kept, float], calls: int) -> int:
+def readings_left(line: CheckedLine, values: Mapping[AblationMask, float], calls: int) -> int:
     """Return how many readings are left until a line is checked, at most."""
     left = len(missing(line, values, calls))
     fits_surrogate = line.ranked is None and len(line.ablated.units) >= calls
@@ -163,7 +163,7 @@ def readings_left(line: CheckedLine, values: Mapping[Kept, float], calls: int) -
 
 
 async def value_behind(
-    store: SqlStore, word: Kept, line: CheckedLine, model: LanguageModel, tokens: int = 0
+    store: SqlStore, word: AblationMask, line: CheckedLine, model: LanguageModel, tokens: int = 0
 ) -> tuple[float, int]:
     """Return the mean log-likelihood of a line behind an ablation of its prompt, in nats a token, and its tokens.
 
@@ -238,7 +238,7 @@ class _Check:
                 "--reader smollm2"
             )
 
-    async def _read_behind(self, word: Kept, line: CheckedLine, model: LanguageModel, known: _Known) -> None:
+    async def _read_behind(self, word: AblationMask, line: CheckedLine, model: LanguageModel, known: _Known) -> None:
         """Read a line behind an ablation of its prompt, and note its value."""
         try:
             value, known.tokens = await value_behind(self._store, word, line, model, known.tokens)

@@ -4,13 +4,12 @@
 reason.
 """
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from math import exp
 
+from tertulia.prompts.units import copies_of
 from tertulia.state.line_scores import LEAST_ATTENTION, LEAST_LOSS, estimates_loss
 from tertulia.state.records import Unit
-from tertulia.state.text import folded
 from tertulia.views.reading.turns import LineDetails
 
 
@@ -50,11 +49,9 @@ def reasons(details: LineDetails) -> list[Reason] | None:
     found = [_reason(details, unit, (scores or {}).get(unit.id)) for unit in units]
     kept = [reason for reason in found if reason is not None]
     kept.sort(key=lambda reason: (not reason.measured, -(reason.loss or reason.score or 0.0)))
-    shown = Counter(folded(unit.text) for unit in details.informing if unit.id not in details.record.removed)
-    of_words: dict[str, Reason] = {}
-    for reason in kept:
-        of_words.setdefault(folded(reason.unit.text), reason)
-    return [replace(reason, copies=shown[words]) for words, reason in of_words.items()]
+    copies = copies_of([unit for unit in details.informing if unit.id not in details.record.removed])
+    first = {copies[reason.unit.id]: reason for reason in reversed(kept)}
+    return [replace(reason, copies=len(alike)) for reason in kept if first[alike := copies[reason.unit.id]] is reason]
 
 
 def _reason(details: LineDetails, unit: Unit, score: float | None) -> Reason | None:

@@ -46,16 +46,16 @@ def leaned(details: LineDetails, most: int, whose: str = "") -> str:
 
 def _reason_told(reason: Reason, longest: int, whose: str, *, is_first: bool) -> str:
     """Return a unit with how much less likely the line is without it, of the first as measured or as estimated."""
-    told, is_one = [], reason.copies == 1
+    amounts, is_one = [], reason.copies == 1
     if not is_one:
-        told.append(f"{reason.copies} times in its prompt")
+        amounts.append(f"{reason.copies} times in its prompt")
     if reason.times is not None:
         words = times_in_words(reason.times)
         much = words if reason.measured or words.startswith("over") else f"about {words}"
         if is_first:
             without = f"less likely without {'it' if is_one else 'them'}"
             much = f"{whose}{much} {without}, as {'measured' if reason.measured else 'estimated'}"
-        told.append(much)
+        amounts.append(much)
     unit = reason.unit
     text = unit.text if unit.speaker is None or unit.text.startswith(unit.speaker) else f"{unit.speaker}: {unit.text}"
-    return quoted(text, longest) + (f" ({'; '.join(told)})" if told else "")
+    return quoted(text, longest) + (f" ({'; '.join(amounts)})" if amounts else "")
