@@ -32,7 +32,7 @@ async def draw_candidates(state: UtteranceState, context: Context, attempts: ran
 
 
 def drafts_wanted(state: UtteranceState, context: Context) -> int:
-    """Return of how many drafts the best is taken: as many whatever λ removed, but for a line that opens.
+    """Return of how many drafts the best is taken: as many whatever λ removed.
 
     Without `matched_decoding` it is one if the prompt has nothing of the context by which drafts are weighed. Behind a
     random string, drafts are not weighed.
@@ -40,10 +40,8 @@ def drafts_wanted(state: UtteranceState, context: Context) -> int:
     parameters, weighed = context.parameters, what_is_weighed(context.parameters)
     if parameters.generation == "string_seed":
         return 1
-    if prompt_without(answered(state, context), weighed) is not None:
-        return parameters.drafts or 1
-    if weighed == "context":
-        return parameters.drafts or 1 if parameters.matched_decoding else 1
+    if weighed == "context" and not parameters.matched_decoding:
+        return 1 if prompt_without(answered(state, context), weighed) is None else parameters.drafts or 1
     return parameters.drafts or 1
 
 

@@ -1,24 +1,9 @@
 """Names in a text: whom it names, and the text without them."""
 
 import pytest
+from support.named_people import PEOPLE
 
 from tertulia.nodes.shared.names_in_text import is_named, named_in, without_names
-
-PEOPLE = (
-    "Eva",
-    "Jonas",
-    "Alice",
-    "Bob",
-    "Will",
-    "May",
-    "Anna Berg",
-    "Anna Holm",
-    "Dr. Watson",
-    "José",
-    "山田",
-    "ジョン",
-    "민수",
-)
 
 
 @pytest.mark.parametrize(

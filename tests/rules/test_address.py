@@ -3,24 +3,9 @@
 from typing import Any
 
 import pytest
+from support.named_people import PEOPLE
 
 from tertulia.rules.address import read_line
-
-PEOPLE = (
-    "Eva",
-    "Jonas",
-    "Alice",
-    "Bob",
-    "Will",
-    "May",
-    "Anna Berg",
-    "Anna Holm",
-    "Dr. Watson",
-    "José",
-    "山田",
-    "ジョン",
-    "민수",
-)
 
 
 def address(text: str) -> dict[str, Any]:
