@@ -243,6 +243,11 @@ class Reply(Record):
         description="pointwise mutual information of its texts with the prompt's context, in nats per token; where "
         "drafts are weighed by how they answer, half of that and their log-probability; None: not measured",
     )
+    thought: str | None = Field(
+        default=None,
+        exclude_if=lambda thought: thought is None,
+        description="the model's reasoning, which is never said, judged or remembered; None: it showed none",
+    )
     usage: tuple[int, int] | None = Field(
         default=None,
         exclude=True,  # it goes into the call, once

@@ -16,13 +16,18 @@ Message = tuple[str, Content]
 class ChatAnswer:
     """An answer of a chat model, with the provider's token counts; 0 for a provider that counts nothing.
 
-    The note is for the user, if there is one, and continues a sentence that begins with the model's name.
+    Attributes:
+        note: For the user, if there is one; it continues a sentence that begins with the model's name.
+        thought: The reasoning that came in a field of its own, apart from the text.
+        finish: The provider's word for why the answer ends, such as `stop` and `length`; empty if it has none.
     """
 
     text: str
     prompt_tokens: int
     reply_tokens: int
     note: str = ""
+    thought: str = ""
+    finish: str = ""
 
 
 class ChatClient(Protocol):
