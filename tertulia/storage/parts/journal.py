@@ -87,6 +87,7 @@ class _StoredReply(Record):
     text_tokens: tuple[int, int]
     fields: dict[str, str | bool | int] | None
     information: float | None = None
+    unsent: tuple[str, ...] = ()
 
 
 _STORED_REPLIES = TypeAdapter(tuple[_StoredReply, ...], config=ConfigDict(defer_build=True))
@@ -100,6 +101,7 @@ def _packed(replies: Sequence[Reply]) -> tuple[str, bytes]:
             "text_tokens": reply.text_tokens,
             "fields": None if _is_json_of(reply.text, reply.fields) else reply.fields,
             **({} if reply.information is None else {"information": reply.information}),
+            **({"unsent": reply.unsent} if reply.unsent else {}),
         }
         for reply in replies
     ]
@@ -137,6 +139,7 @@ def _unpacked(replies: str, tokens: bytes) -> list[dict[str, Any]]:
             "text_tokens": row.text_tokens,
             "fields": parsed(row.text) if row.fields is None else row.fields,
             "information": row.information,
+            "unsent": row.unsent,
         }
         for row, reply_tokens in zip(rows, tokens_of_each, strict=True)
     ]
