@@ -24,7 +24,12 @@ from pydantic import SecretStr
 
 from tertulia.models.rehearsal import RehearsalTokenizer
 from tertulia.models.served.chat_client import ChatAnswer, ChatClient, Message
-from tertulia.models.served.chat_errors import RefusedPicturesError, refuses_pictures, shortened_message
+from tertulia.models.served.chat_errors import (
+    RefusedPicturesError,
+    is_unexplained,
+    refuses_pictures,
+    shortened_message,
+)
 from tertulia.models.served.chat_messages import (
     as_taken,
     characters_of,
@@ -267,7 +272,11 @@ class ChatModel:
     async def _answer(
         self, messages: Sequence[Message], request: GenerationRequest, seed: int, server: Server
     ) -> ChatAnswer:
-        """Return the answer to one request; parts that the server refuses by name are left out from then on."""
+        """Return the answer to one request; parts that the server refuses by name are left out from then on.
+
+        A refusal that names nothing is taken for a slip once: a gateway on the way may have refused.
+        """
+        slips = 0
         while True:
             refused = frozenset(server.refused)
             taken = as_taken(messages, SYSTEM in refused, REPEATED in refused)
@@ -280,7 +289,8 @@ class ChatModel:
                 if shows_pictures(messages) and refuses_pictures(error):
                     raise RefusedPicturesError from error
                 parts = refused_parts(error, {*_parts_of(taken, schema), *sampling} - refused)
-                if not parts:
+                slips += not parts
+                if not parts and (slips > 1 or not is_unexplained(error)):
                     raise
                 if "top_k" in parts and sampling["top_k"] < 0:
                     parts = parts - {"top_k"} | {NEGATIVE_TOP_K}  # 0 may be the value that means off there

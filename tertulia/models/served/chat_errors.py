@@ -72,6 +72,11 @@ def is_loading(error: BaseException) -> bool:
     return status_of(error) == 503 and bool(re.search(_LOADING, str(error), re.IGNORECASE))
 
 
+def is_unexplained(error: BaseException) -> bool:
+    """Return whether a server refuses a request as a whole, and not its length."""
+    return status_of(error) in (400, 422) and not is_overflow(error)
+
+
 def is_overflow(error: BaseException) -> bool:
     """Return whether a server says that the prompt does not fit the context window."""
     if {getattr(error, "code", None), getattr(error, "kind", None)} & {*_OVERFLOW_CODES}:

@@ -70,6 +70,21 @@ class Journal(Cognition, CallStore):
         calls = [self._call(row) for row in rows]
         return list({(call.round, call.agent, call.node, call.attempt): call for call in calls}.values())
 
+    @override
+    def unsent(self, run: str) -> dict[str, frozenset[str]]:
+        self.check_run(run, 0, NO_LIMIT, ("calls",))
+        rows = self.file.rows(
+            """SELECT DISTINCT calls.model, replies, tokens FROM calls
+            JOIN lineage ON ancestor = calls.run AND round <= rounds WHERE lineage.run = ? AND replies LIKE ?""",
+            *(run, '%"unsent"%'),
+        )
+        found: dict[str, frozenset[str]] = {}
+        with call_faults(self.path):
+            for row in rows:
+                left_out = [name for reply in _unpacked(row["replies"], row["tokens"]) for name in reply["unsent"]]
+                found[row["model"]] = found.get(row["model"], frozenset()) | {*left_out}
+        return found
+
     def _call(self, row: dict[str, Any]) -> Call:
         with call_faults(self.path):
             return Call.model_validate(call_fields(row, self._parameters(row)))
