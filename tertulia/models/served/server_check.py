@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from tertulia.models.served.chat_client import ChatAnswer, Message
 from tertulia.models.served.chat_errors import as_model_error, shortened_message
 from tertulia.models.served.chat_names import ADDRESS, check_chat_name, keys_of_servers, split_addresses
-from tertulia.models.served.refusals import LIMITS, REPEATED, SCHEMA, SYSTEM, WHOLE, refused_parts
+from tertulia.models.served.refusals import FIELDS, LIMITS, REPEATED, SCHEMA, SYSTEM, WHOLE, refused_parts
 from tertulia.models.served.remote_requests import event_loop
 from tertulia.models.served.server_client import ServerClient, read_object
 from tertulia.models.served.server_streams import is_stream
@@ -130,14 +130,16 @@ class _Check:
         """Return the answer to a request as runs send it, but for some parameters; refused parts are left out."""
         while True:
             refused = frozenset(self._server.refused)
-            body = self._sampling_of() | {"max_tokens": 256 if schema else _TOKENS} | changes
+            recorded = {"temperature": 1.0, "top_p": 1.0, "min_p": 0.0} | changes
+            seed = int(recorded.pop("seed", 1))
+            body = {**self._client.as_taken(self._server, recorded, seed), "max_tokens": 256 if schema else _TOKENS}
             sent = {field: value for field, value in body.items() if field not in refused}
             self._requests += 1
             try:
                 async with asyncio.timeout(_TIMEOUT_S):
                     answer = await self._client.answer(self._server, messages, schema, sent)
             except Exception as error:
-                parts = {*sent, *LIMITS, WHOLE, *({SCHEMA} if schema else ()), *_roles(messages)} - refused
+                parts = {*sent, *LIMITS, WHOLE, FIELDS, *({SCHEMA} if schema else ()), *_roles(messages)} - refused
                 if not (found := refused_parts(error, parts)):
                     raise
                 self._server.refused |= found
@@ -146,10 +148,6 @@ class _Check:
                 continue
             self._thought = self._thought or answer.thought
             return answer
-
-    def _sampling_of(self) -> dict[str, Any]:
-        """Return the sampling of a run's request at temperature 1, with nothing cut."""
-        return self._client.off(self._server) | {"temperature": 1.0, "top_p": 1.0, "min_p": 0.0, "seed": 1}
 
     async def _sampling(self, first: ChatAnswer) -> dict[str, Found]:
         """Return whether draws follow the seed and the parameters."""

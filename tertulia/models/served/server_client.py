@@ -15,7 +15,7 @@ from tertulia.models.served.chat_client import ChatAnswer, Message
 from tertulia.models.served.chat_errors import RefusedAnswerError
 from tertulia.models.served.chat_messages import Content
 from tertulia.models.served.chat_names import origin_of
-from tertulia.models.served.refusals import LIMITS, NEGATIVE_TOP_K, WHOLE
+from tertulia.models.served.refusals import FIELDS, LIMITS, NEGATIVE_TOP_K, WHOLE
 from tertulia.models.served.server_answers import read_chat_answer
 from tertulia.models.served.server_likelihood import ServerLikelihoods
 from tertulia.models.served.server_streams import is_stream, joined_stream
@@ -34,7 +34,7 @@ _OF_A_CLIENT = 8
 _OFF: Mapping[str, Any] = {
     "repeat_penalty": 1.0,
     "repetition_penalty": 1.0,
-    "samplers": ["temperature", "top_p", "min_p"],
+    "samplers": ["top_k", "temperature", "top_p", "min_p"],
 }
 
 
@@ -68,7 +68,11 @@ class ServerError(Exception):
         locations = [part for detail in details for part in _list(detail.get("loc"))]
         self.fields = frozenset(part for part in (*locations, described.get("param")) if isinstance(part, str))
         counts = {"n_prompt_tokens": "tokens of the prompt", "n_ctx": "of the window"}
-        found = [f"{described[name]} {words}" for name, words in counts.items() if type(described.get(name)) is int]
+        found = [
+            f"{described[name]} {words}"
+            for name, words in counts.items()
+            if type(described.get(name)) is int and str(described[name]) not in str(told)
+        ]
         self.counts = ", ".join(found)
 
 
@@ -118,12 +122,15 @@ class ServerClient:
 
     def sampling(self, server: Server, request: GenerationRequest, seed: int) -> dict[str, Any]:
         """Return all that is known to act on the drawing of tokens on servers (see the protocol)."""
-        recorded = {"temperature": request.temperature, "top_p": request.top_p, "min_p": request.min_p, "seed": seed}
-        return recorded | self.off(server)
+        recorded = {"temperature": request.temperature, "top_p": request.top_p, "min_p": request.min_p}
+        return self.as_taken(server, recorded, seed)
 
-    def off(self, server: Server) -> dict[str, Any]:
-        """Return the sampling that runs record none of, at the values that mean off to a server."""
-        return {"top_k": 0 if NEGATIVE_TOP_K in server.refused else -1, **_OFF}
+    def as_taken(self, server: Server, recorded: Mapping[str, float], seed: int) -> dict[str, Any]:
+        """Return sampling in the form that a server takes, and all that runs do not record off."""
+        if FIELDS in server.refused:
+            config = {"do_sample": True, "top_k": 0, "repetition_penalty": 1.0, **recorded}
+            return {"seed": seed, "generation_config": json.dumps(config)}
+        return {"top_k": 0 if NEGATIVE_TOP_K in server.refused else -1, **_OFF, **recorded, "seed": seed}
 
     async def tells_likelihoods(self, server: Server) -> bool:
         """Return whether a server returns log-probabilities of prompts; it is asked once."""
