@@ -154,14 +154,16 @@ def read_run(folder: Path) -> RunFiles:
         key = name if name in movement.actions else home.name
         made_up = person.made_up + movement.made_up.get(key, 0)
         people[name] = replace(person, actions=tuple(movement.actions.get(key, ())), made_up=made_up)
-    if not any(person.stream for person in people.values()):  # nothing has happened: the end is the beginning
+    notes = movement.notes
+    if not any(person.stream for person in people.values()):  # the end is the beginning
         people = {name: replace(person, end_of_run=()) for name, person in people.items()}
+        notes = ("nothing has happened in this town yet: places and activities are unknown",)
     memories = [home / MEMORY / "spatial_memory.json" for home in homes]
     links += [file for file in memories if is_led_to(file, folder)] + list(movement.links)
     return RunFiles(
         people=people,
         rooms=_read_rooms(homes),
-        notes=(*movement.notes, *links_noted([str(link.relative_to(folder)) for link in links], folder)),
+        notes=(*notes, *links_noted([str(link.relative_to(folder)) for link in links], folder)),
         begins=movement.begins,
     )
 

@@ -87,6 +87,10 @@ def test_steps_without_content_and_linked_ones_are_passed_over(run: RunBuilder, 
     assert read_log(storage).case(0, "a run").initiator.activity == "kneading"
     (storage / "movement/9998.json").symlink_to(run.folder / "meta.json")
     assert "movement/9998.json" in read_log(storage).files.notes[-1]
+    (storage / "movement/9997.json").mkdir()
+    with pytest.raises(ScenarioError, match=r"movement/9997.json: .*(directory|regular)"):
+        read_log(storage)
+    (storage / "movement/9997.json").rmdir()
     (storage / "movement/9997.json").write_text('{"persona": 1}')
     with pytest.raises(ScenarioError, match=r"movement/9997.json: persona: "):
         read_log(storage)
@@ -143,6 +147,7 @@ def test_a_base_town_begins_on_its_first_day_with_people_s_plans(base: Path) -> 
 def test_days_pass_in_a_base_town(base: Path, cli: Cli) -> None:
     passed = cli("simulate", f"ga:{base}", "--rehearse", "--encounters-per-day", "2", "--set", "max_turns=2")
     assert passed.code == 0
+    assert "nothing has happened in this town yet" in passed.err
     assert len(cli("runs", "--json").json["runs"]) >= 1
 
 
