@@ -73,7 +73,7 @@ class Listing:
 
     Attributes:
         skipped: The number of chats that make no case, by reason.
-        notes: Lines about the whole source: that it has no case, and what was left out of it.
+        notes: Lines about the whole source: why it has no case, and the texts left out of it.
     """
 
     cases: tuple[ListedCase, ...]

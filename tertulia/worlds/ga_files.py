@@ -31,7 +31,7 @@ from tertulia.worlds.log_words import is_idle, is_made_up, place_in_words, witho
 #: Fields of scratch.json that the run rewrites: they hold for its end, not for any time before.
 END_OF_RUN_FIELDS = ("currently", "daily_plan_req", "daily_req", "f_daily_schedule", "act_description", "act_address")
 
-#: Of these, the texts that say what a person is about to do.
+#: Of these, the texts about a person's plans.
 _PLANS = ("currently", "daily_plan_req")
 
 #: Fields of scratch.json in forks of the program that hold throughout a run.

@@ -125,7 +125,7 @@ class Log:
 
     @property
     def gap(self) -> str | None:
-        """A line that says why the run has no case, and what can be done with it; `None` if it has cases."""
+        """Why the run has no case, and the commands that it is good for, in one line; `None` if it has cases."""
         if self.dialogues:
             return None
         without_text, without_folder = self.skipped["without_text"], self.skipped["partner_without_folder"]
