@@ -191,7 +191,7 @@ def test_people_whose_folders_have_other_names_go_by_their_own(tmp_path: Path) -
     [
         *(BLANK, "This is blank.", "I am hungry", "conversing with a housemate about morning greetings"),
         *("Ann ...", "For Ann's planning: ...", "Ann is ChatGPT ERROR", "TOKEN LIMIT EXCEEDED", "", "Ann False"),
-        *("對於Ann的計畫: ...", "见解", "2.见解", "我餓了", "piano is <fill in>"),
+        *("對於Ann的計畫: ...", "见解", "2.见解", "我餓了", "Ann is <fill in>"),
         "This is Ann's plan for Monday February 13: wake up and complete the morning routine at 8:00 am, eat breakfast "
         "at 7:00 am, read a book from 8:00 am to 12:00 pm, have lunch at 12:00 pm, take a nap from 1:00 pm to 4:00 pm.",
     ],
@@ -204,7 +204,7 @@ def test_a_text_in_the_place_of_a_reply_is_known(text: str) -> None:
     "text",
     [
         *("Ann is hungry", "Ann is filling in a form that says this is blank", "For Ann's planning: call Bea ..."),
-        *("Ann found an error in the ledger", "Ann is sleeping", "Ann的见解很深刻", "Ann is asleep"),
+        *("Ann found an error in the ledger", "Ann is sleeping", "Ann的见解很深刻", "Ann is <fill in> neat"),
         "This is Ann's plan for Monday February 13: eat breakfast at 7:00 am, bake from 8:00 am to 12:00 pm.",
     ],
 )
