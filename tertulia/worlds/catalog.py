@@ -14,7 +14,7 @@
 import os
 import re
 from collections.abc import Collection, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -58,19 +58,27 @@ class ListedCase:
     Attributes:
         case: The case, or the meeting; its `scenario` resolves to it again.
         memory_counts: By name, the number of records from strictly before the case, withheld records included.
+        made_up_counts: How many of them the program of a log made up for failed replies: these are withheld.
     """
 
     number: int
     case: Start
     memory_counts: Mapping[str, int]
+    made_up_counts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Listing:
-    """The cases of a source in order of time, and the number of chats that make no case, by reason."""
+    """The cases of a source in order of time.
+
+    Attributes:
+        skipped: The number of chats that make no case, by reason.
+        notes: Lines about the whole source: why it has no case, and the texts left out of it.
+    """
 
     cases: tuple[ListedCase, ...]
     skipped: Mapping[str, int]
+    notes: tuple[str, ...] = ()
 
 
 def resolve(
@@ -122,7 +130,7 @@ def list_cases(source: str, mechanisms: Collection[str] | None = None) -> Listin
 
     Raises:
         NotFoundError: The name, the file or the folder does not exist, or there is no case of that number.
-        ScenarioError: The file or run can't be read.
+        ScenarioError: The file or run can't be read. A run without a dialogue has no cases, and is none.
     """
     opened, number = (None, None) if source in POPULATIONS else _open(source, mechanisms)
     if not isinstance(opened, Log):
@@ -132,8 +140,12 @@ def list_cases(source: str, mechanisms: Collection[str] | None = None) -> Listin
     numbers = range(len(opened.dialogues)) if number is None else (number,)
     name = source if number is None else source.rpartition(":")[0]
     return Listing(
-        cases=tuple(ListedCase(n, opened.case(n, f"{name}:{n}"), opened.memory_counts(n)) for n in numbers),
+        cases=tuple(
+            ListedCase(n, opened.case(n, f"{name}:{n}"), opened.memory_counts(n), opened.made_up_counts(n))
+            for n in numbers
+        ),
         skipped=opened.skipped,
+        notes=tuple(note for note in (opened.gap, opened.files.made_up_note) if note),
     )
 
 
@@ -147,6 +159,8 @@ def logged_cases(source: str) -> dict[str, tuple[Case, tuple[Utterance, ...]]]:
         NotFoundError, ScenarioError: As `logged_case`.
     """
     log, number = _open_log(source)
+    if log.gap:
+        raise ScenarioError(log.gap)
     scenarios = {source: number} if number is not None else {f"{source}:{at}": at for at in range(len(log.dialogues))}
     return {scenario: (log.case(at, scenario), log.dialogue(at).utterances) for scenario, at in scenarios.items()}
 
@@ -170,8 +184,12 @@ def _open_log(source: str) -> tuple[Log, int | None]:
 
 
 def describe(listing: Listing) -> dict[str, Any]:
-    """Return a listing as the JSON of `tertulia scenarios`: a row per case, and the chats that make none."""
-    return {"cases": [_row(listed) for listed in listing.cases], "skipped": dict(listing.skipped)}
+    """Return a listing as the JSON of `tertulia scenarios`: a row per case, the chats that make none, and notes."""
+    return {
+        "cases": [_row(listed) for listed in listing.cases],
+        "skipped": dict(listing.skipped),
+        "notes": list(listing.notes),
+    }
 
 
 def _row(listed: ListedCase) -> dict[str, Any]:
@@ -186,6 +204,7 @@ def _row(listed: ListedCase) -> dict[str, Any]:
         "time": f"{case.time:%Y-%m-%d %H:%M:%S}",
         **people,
         "memories": dict(listed.memory_counts),
+        **({"made_up": dict(listed.made_up_counts)} if any(listed.made_up_counts.values()) else {}),
         "previous_dialogues": len(case.previous_dialogues) if isinstance(case, Case) else 0,
         "place": case.place,
         "left_out": list(case.withheld),

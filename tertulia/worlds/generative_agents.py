@@ -4,7 +4,8 @@
 2. Cases count from 0 in order of time.
 3. All records of a case are from strictly before its time. Files that hold the end of the run (`scratch.json`,
    `spatial_memory.json`) give only constant facts; the rest is withheld, with a note in the case.
-4. Being from before is not enough. The log plans a conversation one step before it records it, so the movement
+4. Texts that the program wrote itself, because a reply of its model failed, are no memories, activities or lines.
+5. Being from before is not enough. The log plans a conversation one step before it records it, so the movement
    entry of the last step before a case already holds the whole conversation and its summary; such an entry is
    passed over, and a memory of the conversation that the case itself starts stays out of its prompts.
 
@@ -21,7 +22,9 @@ from pathlib import Path
 
 from tertulia.state.errors import NotFoundError, ScenarioError
 from tertulia.state.records import Case, Dialogue, Participant, Utterance
-from tertulia.worlds.ga_files import Action, RunFiles, StreamRecord, address_in_words, read_run
+from tertulia.state.text import counted, path_argument, shell_argument
+from tertulia.worlds.ga_files import MADE_UP, RunFiles, StreamRecord, address_in_words, read_run
+from tertulia.worlds.ga_movement import Action
 from tertulia.worlds.log_words import activity_in
 
 #: How long an observation tells a person's place. People look around at every step, but keep only new observations.
@@ -64,6 +67,7 @@ class Log:
         skipped: How many chat records make no case, by reason.
     """
 
+    folder: Path
     files: RunFiles
     dialogues: tuple[LoggedDialogue, ...]
     skipped: Mapping[str, int]
@@ -82,11 +86,13 @@ class Log:
             participants[name] = Participant(
                 persona=self.files.people[name].persona,
                 memories=tuple(
-                    r.memory for r in self._before(dialogue, name) if r.memory.id not in leaking and not r.is_idle
+                    record.memory
+                    for record in self._before(dialogue, name)
+                    if record.memory.id not in leaking and not record.is_idle and not record.is_made_up
                 ),
                 activity=activity,
             )
-            withheld += self._withheld(name, leaking, activity)
+            withheld += self._withheld(dialogue, name, leaking, activity)
         place, unknown = self._place(dialogue, actions[dialogue.initiator])
         withheld += unknown
         return Case(
@@ -111,8 +117,30 @@ class Log:
         dialogue = self.dialogue(number)
         return {name: len(self._before(dialogue, name)) for name in (dialogue.initiator, dialogue.partner)}
 
+    def made_up_counts(self, number: int) -> dict[str, int]:
+        """Return how many of the records that `memory_counts` counts the program made up, by name."""
+        dialogue = self.dialogue(number)
+        names = (dialogue.initiator, dialogue.partner)
+        return {name: sum(record.is_made_up for record in self._before(dialogue, name)) for name in names}
+
+    @property
+    def gap(self) -> str | None:
+        """Why the run has no case, and the commands that it is good for, in one line; `None` if it has cases."""
+        if self.dialogues:
+            return None
+        without_text, without_folder = self.skipped["without_text"], self.skipped["partner_without_folder"]
+        chats = f"{without_text} chats without text, {without_folder} with a partner who has no folder"
+        person = self.folder / "personas" / next(iter(self.files.people))
+        return (
+            f"{self.folder} holds no dialogue to start from{f' ({chats})' if without_text or without_folder else ''}; "
+            f"let days pass there, with `tertulia simulate {shell_argument(f'ga:{self.folder}')}`, or take "
+            f"participants from its people, with `tertulia people import {path_argument(str(person))}`"
+        )
+
     def dialogue(self, number: int) -> LoggedDialogue:
-        """Return the dialogue of a case; `NotFoundError` if there is none."""
+        """Return the dialogue of a case; `NotFoundError` if there is none, `ScenarioError` if the run has no case."""
+        if self.gap:
+            raise ScenarioError(self.gap)
         if not 0 <= number < len(self.dialogues):
             raise NotFoundError(
                 f"there is no case {number}: the run has {len(self.dialogues)}, numbered from 0 to "
@@ -166,7 +194,7 @@ class Log:
         """Return a person's last activity before a dialogue, from the events that they remember of themselves."""
         for record in reversed(self._before(dialogue, name)):
             is_own = record.memory.kind == "event" and record.subject == name
-            if is_own and record.predicate not in self._chat_predicates and not record.is_idle:
+            if is_own and record.predicate not in self._chat_predicates and not (record.is_idle or record.is_made_up):
                 return activity_in(record.memory.text, name) or None
         return None
 
@@ -191,19 +219,23 @@ class Log:
             f"the room at {address_in_words(building)}: what was seen last is too long ago"
         ]
 
-    def _withheld(self, name: str, leaking: tuple[str, ...], activity: str | None) -> list[str]:
+    def _withheld(
+        self, dialogue: LoggedDialogue, name: str, leaking: tuple[str, ...], activity: str | None
+    ) -> list[str]:
         notes = []
         if fields := self.files.people[name].end_of_run:
             notes.append(f"{', '.join(fields)} of {name}: the run holds them as of its end")
         if leaking:
             notes.append(f"{', '.join(leaking)} in the memory of {name}: from before, yet about this very conversation")
+        if made_up := sum(record.is_made_up for record in self._before(dialogue, name)):
+            notes.append(f"{counted(made_up, 'record')} of {name}: {MADE_UP}")
         if activity is None:
             notes.append(f"what {name} was doing: nothing from before says so")
         return notes
 
 
 def read_log(folder: Path) -> Log:
-    """Read the dialogues of a run folder; errors as for `read_run`, and `ScenarioError` if there are none."""
+    """Read the dialogues of a run folder, perhaps none; errors as for `read_run`."""
     files = read_run(folder)
     skipped: Counter[str] = Counter(without_text=0, partner_without_folder=0)
     found: dict[tuple[tuple[str, str], tuple[Utterance, ...]], list[StreamRecord]] = {}
@@ -219,14 +251,9 @@ def read_log(folder: Path) -> Log:
             else:
                 _require_pair(folder, owner, record, (first, second))
                 found.setdefault(((first, second), record.utterances), []).append(record)
-    if not found:
-        raise ScenarioError(
-            f"{folder} holds no dialogue to start from ({skipped['without_text']} chats without text, "
-            f"{skipped['partner_without_folder']} with a partner who has no folder)"
-        )
     dialogues = [_dialogue_of(pair, utterances, records) for (pair, utterances), records in found.items()]
     ordered = sorted(dialogues, key=lambda d: (d.time, d.pair, [(u.speaker, u.text) for u in d.utterances]))
-    return Log(files=files, dialogues=tuple(ordered), skipped=dict(skipped))
+    return Log(folder=folder, files=files, dialogues=tuple(ordered), skipped=dict(skipped))
 
 
 def _dialogue_of(

@@ -22,7 +22,7 @@ _BEHIND_IDLE = r"(?:的|中|状态|狀態|着|です|だ|である|状態|다|�
 def _words(kind: str) -> tuple[str, ...]:
     """Return the words of a kind in all languages."""
     languages = YamlFile.read(Path(__file__).with_suffix(".yaml")).values
-    return tuple(word for words in languages.values() for word in words[kind])
+    return tuple(word for words in languages.values() for word in words.get(kind, ()))
 
 
 @cache
@@ -52,6 +52,46 @@ def is_asleep(activity: str) -> bool:
 def is_conversation(activity: str) -> bool:
     """Whether an activity is a conversation."""
     return any(words in activity for words in _words("conversing"))
+
+
+def is_made_up(text: str, name: str = "") -> bool:
+    """Whether the program itself wrote a text because a reply failed: `this is blank`, `For Ann's planning: ...`.
+
+    Args:
+        name: The person, or thing, that the text is about; the program puts failed replies behind names.
+    """
+    said = re.sub(r"^\d+\s*[.):、]", "", _without_frame(text, name).casefold()).strip(" \t\n.。")
+    if not said or said in _any_case("made_up") or said in _any_case("errors"):
+        return True
+    return any(part in text.casefold() for part in _any_case("made_up_in"))
+
+
+def without_made_up(lines: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """Return the lines of a dialogue, pairs of speaker and text, without those that the program made up.
+
+    A greeting and its answer are made up if they are the whole dialogue, and exactly the program's own.
+    """
+    greetings = {text.strip().casefold() for _, text in lines}
+    if len(lines) == 2 and len(greetings) == 1 and greetings <= _any_case("made_up_greeting"):
+        return []
+    return [
+        line for line in lines if line[1].strip() != "..." and line[1].strip().casefold() not in _any_case("errors")
+    ]
+
+
+@cache
+def _any_case(kind: str) -> frozenset[str]:
+    return frozenset(words.casefold() for words in _words(kind))
+
+
+def _without_frame(text: str, name: str) -> str:
+    """Return a text without the words that the program puts before a reply: its frames, and the name."""
+    bare = text.strip()
+    for frame in _words("frames"):
+        bare = bare.removeprefix(frame.replace("NAME", name)).lstrip()
+    if name and bare.startswith(name):
+        bare = activity_in(bare, name)
+    return bare
 
 
 def activity_in(description: str, name: str) -> str:

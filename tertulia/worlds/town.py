@@ -4,6 +4,7 @@
    in the log is known.
 2. If they are those of the log, the first day is the log's first: only records from before its first dialogue are
    known. A simulation that is longer than the log begins the log's days again.
+3. A town in which nothing has happened yet begins on its own first day: people remember their plans for it.
 
 Source: Park et al. 2023 (the log); APP §2 (its dialogues).
 """
@@ -19,7 +20,16 @@ from tertulia.state.town import PAST_KEPT, Encounter, Habit, PastDialogue, Resid
 from tertulia.worlds.catalog import TOWNS
 from tertulia.worlds.ga_files import PersonFiles, address_in_words
 from tertulia.worlds.generative_agents import Log, read_log
-from tertulia.worlds.log_words import activity_in, is_asleep, is_conversation
+from tertulia.worlds.log_words import activity_in, is_asleep, is_conversation, is_made_up
+
+#: The first day of a town in which nothing has happened, if no file says it: that of the program's own towns.
+FIRST_DAY = datetime(2023, 2, 13)
+
+#: Minutes of a day; how long before a town begins its people thought of their plans; and the poignancy of these, that
+#: of a day's plan in the program (Park et al. 2023).
+_DAY_MIN = 24 * 60
+_MOMENT = timedelta(seconds=1)
+_PLANS_WEIGH = 5
 
 
 @dataclass(frozen=True)
@@ -39,31 +49,34 @@ def open_town(name: str, from_log: bool) -> OpenedTown:
 
     Raises:
         NotFoundError: There is no such town, or no such folder.
-        ScenarioError: It can't be read, or fewer than two people live there.
+        ScenarioError: It can't be read, fewer than two people live there, or `from_log` and it has no dialogue.
     """
     log = read_log(_folder_of(name))
     people = log.files.people
     if len(people) < 2:
         raise ScenarioError(f"{name}: only {len(people)} person lives there; an encounter needs two")
-    first = log.dialogues[0].time
-    last = max(person.stream[-1].memory.created for person in people.values() if person.stream)
-    begins = _midnight(first) if from_log else _midnight(last) + timedelta(days=1)
-    known_until = first if from_log else begins
+    if from_log and not log.dialogues:
+        raise ScenarioError(f"{name} holds no dialogue, so --from-log has no encounters; leave it out to draw them")
+    begins = _midnight(log.dialogues[0].time) if from_log else _first_day_after(log)
+    known_until = log.dialogues[0].time if from_log else begins
+    residents = (Resident(persona=person.persona, days=_days_of(person, from_log)) for person in people.values())
     town = Town(
         name=name,
         begins=begins,
-        residents=tuple(Resident(persona=person.persona, days=_days_of(person)) for person in people.values()),
+        residents=tuple(residents),
         past=() if from_log else _past(log),
         logged=_logged(log, name) if from_log else (),
-        withheld=log.files.notes,
+        withheld=(*log.files.notes, *([log.files.made_up_note] if log.files.made_up_note else [])),
     )
+    if not any(person.stream for person in people.values()):
+        return OpenedTown(town, {name: _plans_of(person, begins) for name, person in people.items()})
     leaking = _leaking_records(log, known_until)
     memories = {
         name: tuple(
             Remembered(**record.memory.model_dump(), evidence=record.evidence)
             for record in person.stream
             if record.memory.created < known_until
-            and not record.is_idle
+            and not (record.is_idle or record.is_made_up)
             and record.memory.id not in leaking.get(name, ())
         )
         for name, person in people.items()
@@ -84,8 +97,30 @@ def _midnight(moment: datetime) -> datetime:
     return datetime.combine(moment.date(), time())
 
 
-def _days_of(person: PersonFiles) -> tuple[tuple[Habit, ...], ...]:
-    """Return a person's habits on each day of the log, without chats."""
+def _first_day_after(log: Log) -> datetime:
+    """Return midnight after all that a log holds, or before the first day of a town in which nothing has happened."""
+    people = log.files.people.values()
+    moments = [person.stream[-1].memory.created for person in people if person.stream]
+    if moments:
+        return _midnight(max(moments)) + timedelta(days=1)
+    return _midnight(log.files.begins or FIRST_DAY)
+
+
+def _plans_of(person: PersonFiles, begins: datetime) -> tuple[Remembered, ...]:
+    """Return a person's plans as memories from the last moment before a town begins."""
+    return tuple(
+        Remembered(id=f"plan_{number}", kind="thought", text=text, created=begins - _MOMENT, importance=_PLANS_WEIGH)
+        for number, text in enumerate(person.plans, start=1)
+    )
+
+
+def _days_of(person: PersonFiles, from_log: bool) -> tuple[tuple[Habit, ...], ...]:
+    """Return a person's habits on each day of the log, without chats; without activities, those of their schedule.
+
+    The schedule is that of the last day of the log: nobody knows it before.
+    """
+    if not person.actions and not from_log:
+        return _scheduled(person)
     days: dict[datetime, list[Habit]] = {}
     for action in person.actions:
         activity = activity_in(action.activity, person.persona.name)
@@ -97,6 +132,18 @@ def _days_of(person: PersonFiles) -> tuple[tuple[Habit, ...], ...]:
             if not habits or habits[-1].activity != habit.activity:
                 habits.append(habit)
     return tuple(tuple(days[day]) for day in sorted(days))
+
+
+def _scheduled(person: PersonFiles) -> tuple[tuple[Habit, ...], ...]:
+    """Return the habits of a person's last schedule as one day; nothing if there is none."""
+    habits: list[Habit] = []
+    minute = 0
+    for activity, minutes in person.schedule:
+        is_shown = activity and not is_conversation(activity) and not is_made_up(activity, person.persona.name)
+        if minute < _DAY_MIN and is_shown:
+            habits.append(Habit(minute=minute, activity=activity, place=None, asleep=is_asleep(activity)))
+        minute += minutes
+    return (tuple(habits),) if habits else ()
 
 
 def _past(log: Log) -> tuple[PastDialogue, ...]:

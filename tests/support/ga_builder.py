@@ -90,6 +90,28 @@ class RunBuilder:
         at.write_text(json.dumps(value, indent=1), encoding="utf-8")
 
 
+def as_storage(run: Path, to: Path, timed: bool = True) -> Path:
+    """Copy a run to the form of `storage/`: `reverie/meta.json`, and a file for everybody at every step.
+
+    Args:
+        timed: Whether each step has its time, as the program writes it.
+    """
+    shutil.copytree(run / "personas", to / "personas")
+    meta = json.loads((run / "meta.json").read_text(encoding="utf-8"))
+    (to / "reverie").mkdir()
+    (to / "reverie/meta.json").write_text(json.dumps(meta), encoding="utf-8")
+    start, seconds = datetime.strptime(meta["start_date"], "%B %d, %Y"), meta["sec_per_step"]
+    changes = json.loads((run / "master_movement.json").read_text(encoding="utf-8"))
+    (to / "movement").mkdir()
+    everybody: dict[str, Any] = {}
+    for step in range(max(map(int, changes)) + 1):
+        everybody |= changes.get(str(step), {})
+        time = {"curr_time": f"{start + timedelta(seconds=step * seconds):%B %d, %Y, %H:%M:%S}"} if timed else {}
+        written = json.dumps({"persona": everybody, "meta": time})
+        (to / f"movement/{step}.json").write_text(written, encoding="utf-8")
+    return to
+
+
 def until(run: Path, moment: datetime, utterances: Sequence[Utterance], to: Path) -> Path:
     """Copy a run as it stood at a time: everything later is gone, except the records of a single dialogue."""
     shutil.copytree(run, to)

@@ -260,10 +260,12 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
         read_log(tmp_path / "file")
 
 
-def test_a_run_in_which_nobody_talks_is_refused(run: RunBuilder) -> None:
+def test_a_run_in_which_nobody_talks_has_no_case(run: RunBuilder) -> None:
     run.person("Ann", chat("12:00:00", "Ann", "Bea", None))
+    log = read_log(run.write())
+    assert log.dialogues == ()
     with pytest.raises(ScenarioError, match=r"holds no dialogue to start from \(1 chats without text, 0 with"):
-        read_log(run.write())
+        log.case(0, "a run")
 
 
 @pytest.mark.parametrize("number", [-1, 1])

@@ -92,17 +92,26 @@ def _print_meeting(meeting: Meeting | Population) -> None:
 
 def _print_cases(listing: dict[str, Any]) -> None:
     """Print the cases of a source under its whole name, which may be longer than a line."""
+    from tertulia.worlds.ga_files import MADE_UP
+
     cases = listing["cases"]
     console = data()
-    console.print(
-        plain(f"tertulia run {shell_argument(cases[-1]['scenario'])}"), plain(f"runs case {cases[-1]['case']}", "dim")
-    )
-    rows = [Row(case_cells(case)) for case in cases]
-    print_table(console, HEADINGS, rows, right=("case", "earlier"))
+    if cases:
+        last = cases[-1]
+        console.print(
+            plain(f"tertulia run {shell_argument(last['scenario'])}"), plain(f"runs case {last['case']}", "dim")
+        )
+        rows = [Row(case_cells(case)) for case in cases]
+        print_table(console, HEADINGS, rows, right=("case", "earlier"))
+    else:
+        console.print(plain(listing["notes"][0]))
+    for note in listing["notes"][0 if cases else 1 :]:
+        console.print(plain(f"left out: {note}", "dim"))
     for reason, count in listing["skipped"].items():
         if count:
             console.print(plain(f"skipped: {counted(count, 'chat')} {_SKIPPED[reason]}", "dim"))
     people = [case[role] for case in cases for role in ("initiator", "partner")]
-    for note in grouped((note for case in cases for note in case["left_out"]), people):
+    notes = (note for case in cases for note in case["left_out"] if not note.endswith(MADE_UP))  # counted above
+    for note in grouped(notes, people):
         console.print(plain(f"left out: {note}", "dim"))
     console.print()

@@ -29,7 +29,6 @@ from tertulia.runs.driving.events import (
 from tertulia.runs.driving.limits import Limits
 from tertulia.runs.planning.additions import Additions
 from tertulia.runs.planning.simulations import ENCOUNTERS_PER_DAY, OpenedSimulation
-from tertulia.runs.planning.starting import links_of
 from tertulia.state.errors import UsageError
 from tertulia.state.parameters import Parameters
 from tertulia.storage.store import SqlStore
@@ -98,7 +97,7 @@ def simulate(
     if town is None:
         raise UsageError("no town; name one (tidewell, or ga:FOLDER), or give --resume SIM")
     plan = plan_simulation(town, request, days=days or 1, encounters_per_day=encounters_per_day, from_log=from_log)
-    for note in links_of(plan.town.town):
+    for note in plan.town.town.withheld:
         print_note(note)
     limits.budget.check_prices(names_of_models(plan.model, None, plan.parameters))
     with SqlStore.open(store_path(store)) as opened:

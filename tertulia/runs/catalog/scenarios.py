@@ -1,6 +1,7 @@
 """Runnable things: shipped scenarios, scenario files and logs, with their cases."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tertulia.state.documents import SCHEMA_VERSION, Document
@@ -24,7 +25,7 @@ def list_scenarios(source: str | None = None, sample: int | None = None) -> "dic
         ScenarioError: It can't be read.
         UsageError: `sample` is not positive.
     """
-    from tertulia.worlds.catalog import SHIPPED, Listing, extensions_of, list_cases, sample_evenly
+    from tertulia.worlds.catalog import SHIPPED, extensions_of, list_cases, sample_evenly
 
     if source is None:
         listings = {name: list_cases(name) for name in SHIPPED}
@@ -35,8 +36,7 @@ def list_scenarios(source: str | None = None, sample: int | None = None) -> "dic
     if sample is None:
         return listings
     return {
-        name: Listing(cases=tuple(sample_evenly(listing.cases, sample)), skipped=listing.skipped)
-        for name, listing in listings.items()
+        name: replace(listing, cases=tuple(sample_evenly(listing.cases, sample))) for name, listing in listings.items()
     }
 
 
@@ -48,7 +48,7 @@ def case_cells(case: Document) -> tuple[str, ...]:
 
 
 def scenarios_document(listings: "Mapping[str, Listing]") -> Document:
-    """Return cases, and how many chats of each source make none, as JSON."""
+    """Return cases, how many chats of each source make none, and notes on each source, as JSON."""
     from tertulia.worlds.catalog import describe
 
     described = {name: describe(listing) for name, listing in listings.items()}
@@ -56,6 +56,7 @@ def scenarios_document(listings: "Mapping[str, Listing]") -> Document:
         "schema_version": SCHEMA_VERSION,
         "cases": [case for listing in described.values() for case in listing["cases"]],
         "skipped": {name: listing["skipped"] for name, listing in described.items()},
+        "notes": {name: listing["notes"] for name, listing in described.items() if listing["notes"]},
     }
 
 
