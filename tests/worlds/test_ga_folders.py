@@ -170,7 +170,7 @@ def test_without_movement_a_drawn_day_is_the_last_schedule(tmp_path: Path) -> No
 def test_texts_that_forks_add_to_people_are_facts_or_withheld(run: RunBuilder) -> None:
     run.person("Ann", learned="Ann bakes.", gender="female", political_affiliation="Green", mood="sad", village_r=3)
     case = read_log(run.write()).case(0, "a run")
-    assert case.initiator.persona.background == "Ann bakes. Gender: female. Political affiliation: Green."
+    assert case.initiator.persona.background == ("Ann bakes.", "Gender: female.", "Political affiliation: Green.")
     assert "currently, mood of Ann: the run holds them as of its end" in case.withheld
 
 
