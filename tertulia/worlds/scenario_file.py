@@ -33,6 +33,7 @@ from pydantic import Field
 
 from tertulia.state.errors import ScenarioError, nearest_hint
 from tertulia.state.records import Case, Dialogue, Participant, Utterance
+from tertulia.worlds.characters.participants import names_files, with_people_of_files
 from tertulia.worlds.meeting_file import MeetingScenario, is_meeting, meeting_schema_condition
 from tertulia.worlds.scenario_parts import (
     Composed,
@@ -149,6 +150,7 @@ def read_scenario_file(path: Path, mechanisms: Collection[str] | None = None) ->
         raise ScenarioError(
             f"{path}: holds villagers, not a scenario; run it as: tertulia run villagers --set villagers={path}"
         )
+    file = with_people_of_files(file) if names_files(file.values) else file
     return check_scenario(file, MeetingScenario if is_meeting(file.values) else TwoPartyScenario, mechanisms)
 
 
