@@ -25,7 +25,7 @@ from tertulia.worlds.characters.draft import (
     text,
 )
 from tertulia.worlds.characters.lorebooks import lorebook
-from tertulia.worlds.characters.spoken import examples_of
+from tertulia.worlds.characters.spoken import examples_of, parted
 from tertulia.worlds.characters.tables import read_rows
 from tertulia.worlds.characters.writing import OURS, card_fields
 
@@ -95,9 +95,22 @@ def _of_ours(fields: Mapping[str, Any]) -> Draft | None:
 
 def _leave_differences(draft: Draft, outside: Mapping[str, Any], data: Mapping[str, Any]) -> None:
     """List the values outside `data` that are not those inside it: for readers of version 1, writers repeat them."""
+    extensions = data.get("extensions")
+    inside = {**(extensions if isinstance(extensions, Mapping) else {}), **data}
     for key, value in outside.items():
-        if data.get(_OLD_NAMES.get(key, key)) != value:
+        name = _OLD_NAMES.get(key, key)
+        if name not in inside:
+            take(draft, {f"{key} (outside data)": value}, {}, listed(OF_PROGRAM))
+        elif inside[name] != value:
             draft.leave(f"{key} (outside data)", value, "repeated for older programs, with another value")
+
+
+def _description(draft: Draft, value: Any, place: str) -> None:
+    """Take a description as facts, and conversations in it as examples."""
+    prose, spoken = parted(str(value))
+    facts(draft, prose, place)
+    if spoken:
+        _examples(draft, spoken, place)
 
 
 def _examples(draft: Draft, value: Any, place: str) -> None:
@@ -132,7 +145,7 @@ _EXTENSIONS: dict[str, Rule] = {
 _CARD: dict[str, Rule] = {
     "name": known,
     "nickname": labelled_facts("Nickname"),
-    "description": facts,
+    "description": _description,
     "personality": text("character"),
     "scenario": _situation,
     "first_mes": _greetings,

@@ -18,7 +18,8 @@ from tertulia.state.wrong_values import shown
 from tertulia.worlds.characters import cards, lorebooks, scratch, sdialog, sotopia, tinytroupe
 from tertulia.worlds.characters.columns import canonical
 from tertulia.worlds.characters.containers import JPEG, MOST_TEXT, PNG, ZIP, png_cards, zipped_card
-from tertulia.worlds.characters.draft import OF_FILE, OF_PROGRAM, PICTURE, Draft, ImportedPerson
+from tertulia.worlds.characters.draft import OF_FILE, OF_PROGRAM, PICTURE, Draft, ImportedPerson, with_name
+from tertulia.worlds.characters.macros import CHAR
 from tertulia.worlds.characters.tables import are_people, csv_rows, read_rows
 from tertulia.worlds.meeting_file import duplicate_names
 from tertulia.worlds.yaml_file import MAX_DEPTH, YamlFile
@@ -103,8 +104,7 @@ def joined(people: Sequence[ImportedPerson]) -> tuple[ImportedPerson, ...]:
             raise ScenarioError(
                 f"{added[0].file}: {added[0].kind} without a name; give the person's own file beside it"
             )
-        named = [replace(added[0], values={"name": _LONE_LORE, **added[0].values})]
-        added = added[1:]
+        named = [ImportedPerson({"name": _LONE_LORE}, file=added[0].file, kind=added[0].kind)]
     for addition in added:
         named = [_with(person, addition) for person in named]
     return tuple(named)
@@ -112,7 +112,7 @@ def joined(people: Sequence[ImportedPerson]) -> tuple[ImportedPerson, ...]:
 
 def _with(person: ImportedPerson, addition: ImportedPerson) -> ImportedPerson:
     values = dict(person.values)
-    for field, value in addition.values.items():
+    for field, value in with_name(addition.values, CHAR, values["name"]).items():
         if isinstance(value, list):
             values[field] = [*values.get(field, []), *(part for part in value if part not in values.get(field, []))]
         elif isinstance(value, dict):
