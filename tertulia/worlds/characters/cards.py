@@ -116,7 +116,7 @@ def _description(draft: Draft, value: Any, place: str) -> None:
 def _examples(draft: Draft, value: Any, place: str) -> None:
     names = tuple(filter(None, dict.fromkeys((draft.char, draft.name))))
     found, unanswered = examples_of(draft.words(value, place), names)
-    _add_examples(draft, found)
+    draft.add("examples", (example for example in found if example["text"]))
     for line in unanswered:
         draft.leave(place, line, "a line of the other without an answer")
 
@@ -124,12 +124,8 @@ def _examples(draft: Draft, value: Any, place: str) -> None:
 def _greetings(draft: Draft, value: Any, place: str) -> None:
     """Take lines that the person would begin with, as examples of how they speak."""
     lines = value if isinstance(value, list) else [value]
-    _add_examples(draft, [{"text": draft.words(line, place)} for line in lines if line])
-
-
-def _add_examples(draft: Draft, found: list[dict[str, str]]) -> None:
-    examples = draft.values.setdefault("examples", [])
-    examples += [example for example in found if example["text"] and example not in examples]
+    texts = [draft.words(line, place) for line in lines if line]
+    draft.add("examples", ({"text": text} for text in texts if text))
 
 
 def _situation(draft: Draft, value: Any, place: str) -> None:

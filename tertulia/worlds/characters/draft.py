@@ -50,7 +50,7 @@ class ImportedPerson:
         values: By canonical field (`tertulia/worlds/person_fields.py`), the value. Without `name` they are for the
             people of other files: a lorebook, a fragment.
         situation: The situation in which the person is met.
-        file: The file's name.
+        file: The file's name, and the place in it if it has several people.
         kind: The kind of file, in words.
     """
 
@@ -104,10 +104,12 @@ class Draft:
             self.leave(place, macro, "a macro or a comment")
         return text.strip()
 
-    def add(self, field: str, texts: Iterable[str]) -> None:
-        """Add texts to a field that has several; each once."""
+    def add(self, field: str, values: Iterable[Any]) -> None:
+        """Add values to a field that has several; each once."""
         known = self.values.setdefault(field, [])
-        known += [text for text in dict.fromkeys(texts) if text and text not in known]
+        for value in values:
+            if value and value not in known:
+                known.append(value)
 
     def person(self, file: str, kind: str) -> ImportedPerson:
         """Return the person."""

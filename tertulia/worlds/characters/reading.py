@@ -80,8 +80,7 @@ def read_people(path: Path, user: str | None = None, columns: Mapping[str, str |
         people = [person for file in files for person in _read_file(file, columns or {})]
     else:
         people = _read_file(path, columns or {})
-    for _, words in duplicate_names(person.values["name"] for person in people if "name" in person.values):
-        raise ScenarioError(f"{path}: {words}")
+    _refuse_same_names(people)
     return Imported(tuple(people if user is None else (person.for_user(user) for person in people)))
 
 
@@ -95,8 +94,7 @@ def joined(people: Sequence[ImportedPerson]) -> tuple[ImportedPerson, ...]:
     """
     named = [person for person in people if "name" in person.values]
     added = [person for person in people if "name" not in person.values]
-    for number, words in duplicate_names(person.values["name"] for person in named):
-        raise ScenarioError(f"{named[number].file}: {words}")
+    _refuse_same_names(named)
     if not named and added:
         if any("memories" not in part.values and "background" not in part.values for part in added[:1]):
             raise ScenarioError(f"{added[0].file}: {added[0].kind} has nothing to tell of a person")
@@ -108,6 +106,12 @@ def joined(people: Sequence[ImportedPerson]) -> tuple[ImportedPerson, ...]:
     for addition in added:
         named = [_with(person, addition) for person in named]
     return tuple(named)
+
+
+def _refuse_same_names(people: Sequence[ImportedPerson]) -> None:
+    named = [person for person in people if "name" in person.values]
+    for number, words in duplicate_names(person.values["name"] for person in named):
+        raise ScenarioError(f"{named[number].file}: name: {words}")
 
 
 def _with(person: ImportedPerson, addition: ImportedPerson) -> ImportedPerson:
@@ -198,7 +202,7 @@ def _of_text(text: str, columns: Mapping[str, str | None], label: str) -> Found:
     titles = re.split(r"[,;\t]", text.partition("\n")[0])
     if not columns and not any(canonical(title.strip(' "')) for title in titles):
         raise ScenarioError(f"{label}: no people are found in it; {_known()}")
-    return [(place, draft, "a table") for place, draft in read_rows(csv_rows(text, label), columns, label)]
+    return [(place, draft, "a table") for place, draft in read_rows(csv_rows(text, label), columns, f"{label}: row 1")]
 
 
 def _is_object(line: str) -> bool:
@@ -283,4 +287,4 @@ def _people(found: Found, label: str) -> list[ImportedPerson]:
     for place, draft, kind in found:
         if not draft.name and "lorebook" not in kind and "Fragment" not in kind and "TinyTroupe" not in kind:
             raise ScenarioError(f"{label}: {f'{place}: ' * bool(place)}{kind} without a name")
-    return [draft.person(label, kind) for _, draft, kind in found]
+    return [draft.person(f"{label}: {place}" if place else label, kind) for place, draft, kind in found]

@@ -67,14 +67,19 @@ def _numbered(reader: Iterator[list[str]], label: str) -> Iterator[tuple[int, li
         yield number, cells
 
 
-def are_people(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether objects of no known format look like people: a name, or a text, and fields of a person."""
-    return all(
-        isinstance(row, Mapping)
-        and ({"name", "background"} & (found := set(filter(None, map(canonical, row)))))
-        and (len(found) >= 3 or 2 * len(found) >= len(row))
-        for row in rows
-    )
+def are_people(rows: Sequence[Any]) -> bool:
+    """Return whether objects of no known format look like people: of a name or a text, and few other fields."""
+    return all(isinstance(row, Mapping) and _is_person(row) for row in rows)
+
+
+def _is_person(row: Mapping[str, Any]) -> bool:
+    titles = [str(title) for title in row if not _NUMBERS.fullmatch(str(title).strip())]
+    found = set(filter(None, map(canonical, titles)))
+    if not found & {"name", "background"}:
+        return False
+    if len(found) < 3 and not found - {"name", "background"}:
+        return len(found) == len(titles)
+    return len(found) >= 3 or 2 * len(found) >= len(titles)
 
 
 def read_rows(
@@ -94,9 +99,9 @@ def read_rows(
     if not {"name", "background"} & set(fields.values()) and "first_name" not in map(_folded, titles):
         raise ScenarioError(f"{label}: there is no column name; columns={{'…': 'name'}} says which one it is")
     if len(rows) > MOST_PEOPLE:
-        raise ScenarioError(
-            f"{label}: has {len(rows):,} people, and {MOST_PEOPLE:,} are read; save some to a file of their own"
-        )
+        file = label.removesuffix(": row 1")
+        words = f"has {len(rows):,} people, and {MOST_PEOPLE:,} are read; save some to a file of their own"
+        raise ScenarioError(f"{file}: {words}")
     return [(place, _person_of(number, row, fields)) for number, (place, row) in enumerate(rows, start=1)]
 
 
