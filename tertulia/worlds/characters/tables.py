@@ -12,7 +12,7 @@ from contextlib import suppress
 from io import StringIO
 from typing import Any
 
-from tertulia.state.errors import ScenarioError, UsageError, nearest_hint
+from tertulia.state.errors import ScenarioError, SettingError, nearest_hint
 from tertulia.state.meeting import BIG_FIVE
 from tertulia.worlds.characters.columns import FIELDS, LISTS, canonical
 from tertulia.worlds.characters.draft import OF_FILE, Draft, Rule, age, facts, labelled_facts, listed, text
@@ -92,7 +92,7 @@ def read_rows(
 
     Raises:
         ScenarioError: There is no column of names and none of texts, or there are too many rows.
-        UsageError: There is no such column or field.
+        SettingError: There is no such column or field.
     """
     titles = list(dict.fromkeys(title for _, row in rows for title in row))
     fields = _fields_of(titles, columns, label)
@@ -108,12 +108,12 @@ def read_rows(
 def _fields_of(titles: Sequence[str], columns: Mapping[str, str | None], label: str) -> dict[str, str | None]:
     """Return by title the field of a person, an empty text for a fact, and `None` for a column left out."""
     if missing := next((title for title in columns if title not in titles), None):
-        raise UsageError(f"columns={missing}: {label} has no such column{nearest_hint(missing, titles)}")
+        raise SettingError("columns", missing, f": {label} has no such column{nearest_hint(missing, titles)}")
     fields: dict[str, str | None] = {}
     for title in titles:
         given = columns.get(title, "")
         if given and canonical(given) is None:
-            raise UsageError(f"columns={title}: a person has no field {given!r}{nearest_hint(given, FIELDS)}")
+            raise SettingError("columns", title, f": a person has no field {given!r}{nearest_hint(given, FIELDS)}")
         fields[title] = given and canonical(given) if title in columns else canonical(title) or ""
     return fields
 
