@@ -241,6 +241,11 @@ class Call(Record):
         fields = {"kind", "model", "prompt", "parameters"}
         return self.model_dump(include=fields) == other.model_dump(include=fields)
 
+    def sent(self, parameter: str) -> Any:
+        """Return the value of a parameter; `None` if it is unknown, as the model's server did not take it."""
+        is_unsent = any(parameter in reply.unsent for reply in self.replies)
+        return None if is_unsent else self.parameters.get(parameter)
+
 
 class Visit(Record):
     """An execution of a node in a turn: the state that it was given, and its update, as plain JSON.

@@ -248,6 +248,7 @@ class ModelTraits:
         languages: Its languages, as codes (ISO 639-1); `None` if they are not known.
         text_only: Whether it returns nothing but text, as a model on a server does. Its calls run side by side, one for
             each reply, and each is stored as it returns.
+        takes_min_p: Whether requests can name `min_p`; a server that knows none may refuse it, or pass over it.
         sees_pictures: Whether it is shown the pictures of units; then it is a `SeeingModel`.
         layer_windows: By layer, how many tokens its attention reaches back, the token's own included, or `None` if it
             has no such window; `None` in place of all for a model without layers of its own.
@@ -273,6 +274,7 @@ class ModelTraits:
     choices: Choices = "reply"
     rehearsed: bool = False
     text_only: bool = False
+    takes_min_p: bool = True
     languages: tuple[str, ...] | None = None
     sees_pictures: bool = False
     layer_windows: tuple[int | None, ...] | None = None

@@ -248,6 +248,12 @@ class Reply(Record):
         exclude_if=lambda thought: thought is None,
         description="the model's reasoning, which is never said, judged or remembered; None: it showed none",
     )
+    unsent: tuple[str, ...] = Field(
+        default=(),
+        exclude_if=lambda unsent: not unsent,
+        description="parameters of sampling that the model's server did not take, and was not sent: with which it drew "
+        "is unknown",
+    )
     usage: tuple[int, int] | None = Field(
         default=None,
         exclude=True,  # it goes into the call, once

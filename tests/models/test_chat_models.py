@@ -39,7 +39,7 @@ async def test_units_become_messages(served: Served) -> None:
         assert sent["messages"][0]["content"].startswith("Task 1.\nTask 2.")
         assert sent["messages"][-1]["content"].splitlines()[-2] == "Bo speaks."
         assert sent["top_p"] == 0.9
-        assert "temperature" not in sent  # 1 is left to the model
+        assert sent["temperature"] == 1
         assert sent["response_format"]["json_schema"]["schema"]["required"] == ["Ana"]
 
 
@@ -65,14 +65,10 @@ async def test_a_server_of_the_user_s_is_asked_as_langchain_asks(served: Served)
     )
     shaped = client.with_structured_output(schema_of(fields), method="json_schema", include_raw=True)
     answer = shaped.invoke([(message["role"], message["content"]) for message in asked["messages"]])["raw"]
-    assert served.requests[1] == asked
+    off = {"min_p": 0, "top_k": -1, "repeat_penalty": 1, "repetition_penalty": 1}
+    off["samplers"] = ["temperature", "top_p", "min_p"]
+    assert served.requests[1] | off == asked
     assert json.loads(answer.text) == reply.fields
-
-
-async def test_a_sampling_that_a_server_may_pass_over_is_not_sent(served: Served) -> None:
-    with pytest.raises(ModelError, match="may pass over min_p without a word; set min_p=0"):
-        await a_chat_model(served).generate(replace(a_request(), min_p=0.1))
-    assert served.requests == []
 
 
 async def test_rows_have_seeds_of_their_own_and_come_back_in_order(served: Served) -> None:
@@ -174,14 +170,21 @@ async def test_retries_are_reported_until_they_go_on(served: Served) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("failure", "words"), [("quota", "over its limit"), ("400", "refuses the request .400: Unsupported value")]
-)
-async def test_what_fails_for_good_is_asked_once(served: Served, failure: str, words: str) -> None:
-    served.failures = [failure]
-    with pytest.raises(ModelError, match=words):
+async def test_what_fails_for_good_is_asked_once(served: Served) -> None:
+    served.failures = ["quota"]
+    with pytest.raises(ModelError, match="over its limit"):
         await a_chat_model(served).generate(a_request())
     assert len(served.requests) == 1
+
+
+async def test_a_refusal_that_names_nothing_is_a_slip_once_and_changes_nothing(served: Served) -> None:
+    served.failures = ["400"]
+    await a_chat_model(served).generate(a_request())
+    assert served.requests[0] == served.requests[1]
+    served.failures = ["400"] * 2
+    with pytest.raises(ModelError, match=r"refuses the request .400: Contact your admin for more"):
+        await a_chat_model(served).generate(a_request())
+    assert len(served.requests) == 4
 
 
 async def test_a_server_that_is_too_slow(served: Served) -> None:

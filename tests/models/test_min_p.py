@@ -157,14 +157,14 @@ def test_by_default_and_in_the_paper_there_is_none() -> None:
 
 
 @pytest.mark.parametrize("role", ["speak", "think", "judge"])
-def test_a_remote_model_that_may_pass_over_it_is_refused(role: str) -> None:
+def test_a_provider_s_model_is_refused(role: str) -> None:
     local, remote = ScriptedModel(), ScriptedModel()
     remote.traits = replace(REMOTE, layout="single_message")
     roles: dict[Any, LanguageModel] = {} if role == "speak" else {role: remote}
     engines = Engines(remote if role == "speak" else local, {}, RehearsalEmbedder(), roles)
     plain = {"removal_factor": 0, "judge": "rating", "ending": "off"}
     engines.check(Parameters().with_settings(plain))
-    with pytest.raises(SettingError, match=r"min_p=0\.1: a remote model may pass over it.*set min_p=0"):
+    with pytest.raises(SettingError, match=r"min_p=0\.1: requests to a provider have no such.*set min_p=0"):
         engines.check(Parameters().with_settings(plain | {"min_p": 0.1}))
     if role == "judge":
         engines.check(Parameters().with_settings(plain | {"min_p": 0.1, "judge": "off"}))

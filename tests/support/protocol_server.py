@@ -49,6 +49,7 @@ class Served:
         tells: How log-probabilities of prompts are told: by chat completions (vLLM), or by completions with `echo`;
             `None`: not at all.
         read: Reads a prompt, for them.
+        instead: Returns status and body of an answer to a request of its choice; `None`: it is answered as others.
         altered: Changes the body of every answer before it is sent.
         hold_from: From so many answers on, requests are held until `release` is set: asked, and never answered.
         requests, answered: What came, and how often each whole answer was given, by the request's messages and seed.
@@ -66,6 +67,7 @@ class Served:
     answer: Answer | None = None
     tells: Literal["chat", "echo"] | None = None
     read: Reading = read_words
+    instead: Callable[[dict[str, Any]], tuple[int, Any] | None] = lambda request: None
     altered: Callable[[bytes], bytes] = bytes
     hold_from: int | None = None
     release: threading.Event = field(default_factory=threading.Event)
@@ -171,6 +173,9 @@ class _Handler(BaseHTTPRequestHandler):
             return self._refuse(400, "unsupported", "response_format is not supported")
         if served.refuses_pictures and "image_url" in json.dumps(request["messages"]):
             return self._refuse(served.refuses_pictures[0], "unsupported", served.refuses_pictures[1])
+        if (given := served.instead(request)) is not None:
+            status, told = given
+            return self._send(status, told if isinstance(told, bytes) else json.dumps(told).encode())
         failure = served.next_failure()
         if failure == "429":
             return self._refuse(429, "rate_limit_exceeded", "Too many requests", {"Retry-After": served.retry_after})
@@ -181,7 +186,7 @@ class _Handler(BaseHTTPRequestHandler):
         if failure == "too_long":
             return self._refuse(400, "context_length_exceeded", "This model's maximum context length is 2048 tokens")
         if failure == "400":
-            return self._refuse(400, "unsupported_value", "Unsupported value: 'temperature'")
+            return self._refuse(400, "invalid_request", "Contact your admin for more information.")
         if echoes or request.get("continue_final_message"):
             return self._tell(request)
         text = served.answer(request) if served.answer else json.dumps(values_for(request))

@@ -15,6 +15,7 @@ from tertulia.views.reading.exchanges import read_exchanges
 from tertulia.views.reading.rewritten import rewritten_turns
 from tertulia.views.reading.rounds import calls_of, read_characters
 from tertulia.views.reading.timeline import turns_with_opening
+from tertulia.views.reading.unsent import unsent_in_words
 from tertulia.views.wording.phrases import grouped, made_with, people_line
 
 
@@ -28,6 +29,8 @@ def print_run(console: Console, store: Store, run: RunRecord, start: Start) -> N
         place = f" · {start.place}" if start.place else ""
         console.print(plain(f"{run.run} · {run.scenario} · {start.time:%Y-%m-%d %H:%M}{place}", "bold"))
     console.print(plain(" · ".join([run.status, *made_with(run)]), "dim"))
+    for note in unsent_in_words(store, run):
+        console.print(plain(note, "dim"))
     if run.error:
         console.print(plain(f"stopped by: {run.error}" if run.status == "failed" else run.error, "red"))
     for note in grouped(start.withheld, start.names):

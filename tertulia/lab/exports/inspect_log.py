@@ -226,7 +226,7 @@ def _making(line: Line) -> Document:
 def _model_event(run: RecordedRun, timed: TimedCall) -> Document:
     call = timed.call
     prompt = prompt_messages(run.store.prompt(call.prompt)) if call.prompt else []
-    sampling = {name: call.parameters.get(name) for name in ("temperature", "top_p", "top_k", "seed")}
+    sampling = {name: call.sent(name) for name in ("temperature", "top_p", "top_k", "seed")}
     return {
         "event": "model",
         "model": call.model,

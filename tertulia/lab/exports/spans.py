@@ -169,7 +169,7 @@ def _of_call(run: RecordedRun, timed: TimedCall, operation: str) -> dict[str, Va
     prompt = prompt_messages(run.store.prompt(call.prompt)) if call.prompt else []
     messages = [_message(message["role"], message["content"]) for message in prompt]
     replies = [_message("assistant", reply.text, finish_reason="stop") for reply in call.replies]
-    sampling = {f"gen_ai.request.{name}": call.parameters.get(ours) for name, ours in _SAMPLING.items()}
+    sampling = {f"gen_ai.request.{name}": call.sent(ours) for name, ours in _SAMPLING.items()}
     return {
         "gen_ai.operation.name": operation,
         "gen_ai.provider.name": _provider(call.model),

@@ -14,7 +14,7 @@ a hosted model is opened, and not before.
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
@@ -24,11 +24,21 @@ from pydantic import SecretStr
 
 from tertulia.models.rehearsal import RehearsalTokenizer
 from tertulia.models.served.chat_client import ChatAnswer, ChatClient, Message
-from tertulia.models.served.chat_errors import RefusedPicturesError, refuses_pictures, refuses_schemas
-from tertulia.models.served.chat_messages import messages_of, shows_pictures
+from tertulia.models.served.chat_errors import (
+    RefusedPicturesError,
+    is_unexplained,
+    refuses_pictures,
+    shortened_message,
+)
+from tertulia.models.served.chat_messages import (
+    as_taken,
+    characters_of,
+    has_repeated_roles,
+    messages_of,
+    shows_pictures,
+)
 from tertulia.models.served.chat_names import (
     ADDRESS,
-    SEEDED,
     TRAITS,
     check_chat_name,
     key_variable,
@@ -36,8 +46,19 @@ from tertulia.models.served.chat_names import (
     split_addresses,
 )
 from tertulia.models.served.langchain_client import LangChainClient
+from tertulia.models.served.refusals import (
+    LIMITS,
+    NEGATIVE_TOP_K,
+    REPEATED,
+    SCHEMA,
+    SYSTEM,
+    WHOLE,
+    refusal_note,
+    refused_parts,
+)
 from tertulia.models.served.remote_requests import RemoteRequests, event_loop
 from tertulia.models.served.repair import UnusableReplyError, read_answer, read_prose
+from tertulia.models.served.server_answers import cut_note
 from tertulia.models.served.server_client import ServerClient
 from tertulia.models.served.servers import Server
 from tertulia.prompts.placeholders import form_of
@@ -114,13 +135,13 @@ class ChatModel:
         report: Report = ignore_activity,
     ) -> None:
         sees = client.sees_pictures if parameters.sight == "auto" else parameters.sight == "pictures"
-        self.id, self.traits = id, replace(TRAITS, sees_pictures=sees)
+        self.id, self.traits = id, replace(TRAITS, sees_pictures=sees, takes_min_p=id.startswith(ADDRESS))
         #: Estimates the number of tokens; the provider's own count comes with each reply.
         self.tokenizer = RehearsalTokenizer()
         self._client = client
         self._requests = RemoteRequests(id, parameters, servers, report)
-        self._report, self._has_told = report, False
-        self._knows_schemas = True
+        self._report = report
+        self._told: set[str] = set()
         self._lookup: PictureLookup | None = None
 
     def __repr__(self) -> str:
@@ -221,7 +242,7 @@ class ChatModel:
         problem, forms = "", (form_of(request.prompt.source), shown_form(fields, request.language))
         for _ in range(1 + _REPEATS):
             answer = await self._requests.send(partial(self._answer, messages, request, seed), generator)
-            self._tell(answer.note)
+            self._tell_once("answer", answer.note)
             prompt_tokens += answer.prompt_tokens
             reply_tokens += answer.reply_tokens
             try:
@@ -232,7 +253,8 @@ class ChatModel:
                 messages += [("assistant", answer.text.strip()[:2000] or "…"), ("user", again)]
                 continue
             is_counted = prompt_tokens or answer.note
-            return reply.model_copy(update={"usage": (prompt_tokens, reply_tokens) if is_counted else None})
+            usage = (prompt_tokens, reply_tokens) if is_counted else None
+            return reply.model_copy(update={"usage": usage, "unsent": answer.unsent})
         raise ModelError(
             f"{self.id} gave no reply that can be read, {1 + _REPEATS} times ({problem}); resume to ask again, "
             "or take another model"
@@ -247,41 +269,57 @@ class ChatModel:
                 raise
             return read_prose(written, request.fields)
 
-    def _tell(self, note: str) -> None:
-        """Report a note about an answer, the first time that there is one."""
-        if note and not self._has_told:
-            self._has_told = True
-            self._report(Activity(f"{self.id} {note}", is_note=True))
-
     async def _answer(
         self, messages: Sequence[Message], request: GenerationRequest, seed: int, server: Server
     ) -> ChatAnswer:
-        """Return the answer to one request: by JSON Schema, until the model turns out to know none."""
-        try:
-            sampling = self._sampling(request, seed)
-            if self._knows_schemas:
-                try:
-                    schema = schema_of(request.fields, request.language)
-                    return await self._client.answer(server, messages, schema, sampling)
-                except Exception as error:
-                    if not refuses_schemas(error) or (shows_pictures(messages) and refuses_pictures(error)):
-                        raise
-                    self._knows_schemas = False
-            return await self._client.answer(server, messages, None, sampling)
-        except Exception as error:
-            if shows_pictures(messages) and refuses_pictures(error):
-                raise RefusedPicturesError from error
-            raise
+        """Return the answer to one request; parts that the server refuses by name are left out from then on.
 
-    def _sampling(self, request: GenerationRequest, seed: int) -> dict[str, float]:
-        """Return the sampling of a request, as the client takes it; 1 is every provider's default, and is not sent."""
-        if request.min_p:
-            raise ModelError(f"{self.id} may pass over min_p without a word; set min_p=0")
-        chosen = {"temperature": request.temperature, "top_p": request.top_p}
-        sampling: dict[str, float] = {name: value for name, value in chosen.items() if value != 1}
-        if self.id.startswith(SEEDED):
-            sampling["seed"] = seed
-        for name in sampling:
-            if not self._client.accepts(name):
-                raise ModelError(f"{self.id} takes no {name}; set {name}=1")
-        return sampling
+        A refusal that names nothing is taken for a slip once: a gateway on the way may have refused.
+        """
+        slips = 0
+        while True:
+            refused = frozenset(server.refused)
+            taken = as_taken(messages, SYSTEM in refused, REPEATED in refused)
+            wanted = self._client.sampling(server, request, seed)
+            sampling = {name: value for name, value in wanted.items() if name not in refused}
+            schema = None if SCHEMA in refused else schema_of(request.fields, request.language)
+            try:
+                answer = await self._client.answer(server, taken, schema, sampling)
+            except Exception as error:
+                if shows_pictures(messages) and refuses_pictures(error):
+                    raise RefusedPicturesError from error
+                parts = refused_parts(error, {*_parts_of(taken, schema), *sampling} - refused)
+                slips += not parts
+                if not parts and (slips > 1 or not is_unexplained(error)):
+                    raise
+                if "top_k" in parts and sampling["top_k"] < 0:
+                    parts = parts - {"top_k"} | {NEGATIVE_TOP_K}  # 0 may be the value that means off there
+                self._leave_out(server, parts, error)
+                continue
+            unsent = {*wanted, "temperature", "top_p"} - sampling.keys()
+            self._tell_once("cut", cut_note(characters_of(taken), answer.prompt_tokens))
+            return replace(answer, unsent=tuple(sorted(unsent)))
+
+    def _leave_out(self, server: Server, parts: Collection[str], error: Exception) -> None:
+        """Note that a server is not sent some parts of requests any more, and tell it once for each."""
+        server.refused.update(parts)
+        message = shortened_message(error, server.key.get_secret_value())
+        for part in sorted({*parts} - {NEGATIVE_TOP_K}):
+            self._tell_once(part, refusal_note(part, message))
+
+    def _tell_once(self, kind: str, note: str) -> None:
+        """Report a note of a kind, the first time that there is one."""
+        if note and kind not in self._told:
+            self._told.add(kind)
+            self._report(Activity(f"{self.id} {note}", is_note=True))
+
+
+def _parts_of(messages: Sequence[Message], schema: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield the parts of a request, besides its sampling, that a server may refuse."""
+    yield from (WHOLE, "stream_options", *LIMITS)
+    if schema is not None:
+        yield SCHEMA
+    if any(role == "system" for role, _ in messages):
+        yield SYSTEM
+    if has_repeated_roles(messages):
+        yield REPEATED

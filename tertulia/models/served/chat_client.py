@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from tertulia.models.served.chat_messages import Content
 from tertulia.models.served.servers import Server
-from tertulia.state.language_model import RenderedPrompt
+from tertulia.state.language_model import GenerationRequest, RenderedPrompt
 from tertulia.state.records import Reply
 
 Message = tuple[str, Content]
@@ -19,6 +19,7 @@ class ChatAnswer:
     Attributes:
         note: For the user, if there is one; it continues a sentence that begins with the model's name.
         thought: The reasoning that came in a field of its own, apart from the text.
+        unsent: Parameters of sampling that were left out of the request, as the model or its server takes none such.
         finish: The provider's word for why the answer ends, such as `stop` and `length`; empty if it has none.
     """
 
@@ -28,6 +29,7 @@ class ChatAnswer:
     note: str = ""
     thought: str = ""
     finish: str = ""
+    unsent: tuple[str, ...] = ()
 
 
 class ChatClient(Protocol):
@@ -37,8 +39,10 @@ class ChatClient(Protocol):
     def sees_pictures(self) -> bool:
         """Whether the model is known to take pictures."""
 
-    def accepts(self, sampling: str) -> bool:
-        """Whether requests may name this parameter of sampling."""
+    def sampling(self, server: Server, request: GenerationRequest, seed: int) -> dict[str, Any]:
+        """Return the sampling of a request by the provider's names, what runs do not record off; not yet without
+        parameters that the server refused.
+        """
 
     async def tells_likelihoods(self, server: Server) -> bool:
         """Return whether a server says how likely a text is to the model."""
@@ -57,12 +61,12 @@ class ChatClient(Protocol):
         server: Server,
         messages: Sequence[Message],
         schema: Mapping[str, Any] | None,
-        sampling: Mapping[str, float],
+        sampling: Mapping[str, Any],
     ) -> ChatAnswer:
         """Return the answer to messages.
 
         Args:
             messages: By role; contents as LangChain has them.
             schema: JSON Schema of the answer; `None`: it is described in words alone.
-            sampling: Parameters that differ from the provider's defaults.
+            sampling: All parameters of sampling that are sent.
         """

@@ -24,6 +24,18 @@ _TEMPORARY = (408, 409, 425, 429)
 #: How servers refuse pictures: by name, or since the content of a message must be a text; and that they support none.
 _NO_PICTURES = r"image|vision|visual|mmproj|multi-?modal|content\W.{0,60}(string|str)\b"
 _NO_PICTURES_AT_ALL = r"image input|mmproj|(image|vision|multi-?modal)\W+(\w+\W+){0,4}(not |un)support"
+#: How servers say that a prompt is longer than the model's context window: llama.cpp, vLLM, SGLang, LM Studio, TGI,
+#: hosted providers.
+_OVERFLOW = (
+    r"context\W+(\w+\W+){0,2}?(length|size|window|limit|overflows)|context the overflows|max\w*\W+model\W+len|"
+    r"longer than the (max|model)|prompt\W+(\w+\W+){0,2}?too (long|large)|too many (input )?tokens|"
+    r"tokens\W+(\w+\W+){0,3}?exceed|exceeds? the maximum number of tokens|reduce the length|max_new_tokens. must be"
+)
+_OVERFLOW_CODES = ("context_length_exceeded", "exceed_context_size_error")
+#: How servers say that a model is being loaded, with a status that may pass.
+_LOADING = r"\bloading\b|being loaded|still starting|warming up"
+#: Seconds between requests to a server that loads its model, and at most until it has.
+LOADING_WAIT_S, LONGEST_LOADING_S = 5.0, 600.0
 #: Characters of a library's message that an error shows.
 _SHOWN = 200
 
@@ -45,9 +57,9 @@ def is_temporary(error: BaseException) -> bool:
         return False
     if isinstance(error, RefusedPicturesError):
         return False
-    if _refusal(error) is not None:
+    if _refusal(error) is not None or is_overflow(error):
         return False
-    status = _status(error)
+    status = status_of(error)
     if status is None:
         return is_connection_error(error)
     if status not in _TEMPORARY and status < 500:
@@ -55,8 +67,29 @@ def is_temporary(error: BaseException) -> bool:
     return (_retry_after_s(error) or 0.0) <= LONGEST_RETRY_AFTER_S
 
 
+def is_loading(error: BaseException) -> bool:
+    """Return whether a server says that it is loading its model, which takes minutes and not seconds."""
+    return status_of(error) == 503 and bool(re.search(_LOADING, str(error), re.IGNORECASE))
+
+
+def is_unexplained(error: BaseException) -> bool:
+    """Return whether a server refuses a request as a whole, and not its length."""
+    return status_of(error) in (400, 422) and not is_overflow(error)
+
+
+def is_overflow(error: BaseException) -> bool:
+    """Return whether a server says that the prompt does not fit the context window."""
+    if {getattr(error, "code", None), getattr(error, "kind", None)} & {*_OVERFLOW_CODES}:
+        return True
+    if status_of(error) not in (200, 400, 413, 422, 500) or re.search(r"per minute|rate limit|quota", str(error), re.I):
+        return False
+    return bool(re.search(_OVERFLOW, str(error), re.IGNORECASE))
+
+
 def wait_s(error: BaseException, retry: int, generator: random.Random) -> float:
     """Return the seconds before a retry (from 1): exponential back-off with jitter, longer if the server asks."""
+    if is_loading(error):
+        return max(LOADING_WAIT_S, _retry_after_s(error) or 0.0)
     backoff_s = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** (retry - 1)) * (0.5 + generator.random())
     retry_after_s = _retry_after_s(error)
     if retry_after_s is None:
@@ -84,7 +117,9 @@ def _retry_after_s(error: BaseException) -> float | None:
 
 def describe_failure(error: BaseException, model: str, timeout_s: float) -> str:
     """Return the cause of a failed attempt that will be repeated, as a clause for the user."""
-    status = _status(error)
+    status = status_of(error)
+    if is_loading(error):
+        return f"the server of {model} loads it"
     if status is not None:
         return f"{model} {'failed' if status >= 500 else 'refused the request'} ({status})"
     if is_timeout(error):
@@ -98,12 +133,18 @@ def as_model_error(error: Exception, model: str, *, key: str, timeout_s: float, 
         return ModelError(f"{model} {refusal}")
     if isinstance(error, RefusedPicturesError) and isinstance(cause := error.__cause__, Exception):
         return ModelError(
-            f"{model} refuses pictures ({_status(cause)}: {shortened_message(cause, key)}); set sight=captions, or "
+            f"{model} refuses pictures ({status_of(cause)}: {shortened_message(cause, key)}); set sight=captions, or "
             "take a model that sees"
         )
-    status = _status(error)
+    status = status_of(error)
     times = f" ({attempts} times)" if attempts > 1 else ""
     message = shortened_message(error, key)
+    if is_overflow(error):
+        counts = f", {told}" if (told := getattr(error, "counts", "")) else ""
+        return ContextWindowError(
+            f"{model}: the prompt does not fit its context window ({message}{counts}); set memory_items_max or "
+            "dialogue_window lower, or have the server open a larger window"
+        )
     if status in (401, 403):
         variable = key_variable(model)
         hint = f" the key in {variable}" if key else f"; it wants a key in {variable}" if variable else ""
@@ -114,10 +155,8 @@ def as_model_error(error: Exception, model: str, *, key: str, timeout_s: float, 
         return ModelError(
             f"{model} is over its limit{times} (429: {message}); resume later, or set requests_per_minute"
         )
-    if getattr(error, "code", None) == "context_length_exceeded":
-        return ContextWindowError(
-            f"{model}: the prompt does not fit its context window ({message}); set memory_items_max"
-        )
+    if status == 200:
+        return ModelError(f"{model} answers with an error ({message}); see docs/models.md")
     if status is not None and status < 500:
         return ModelError(f"{model} refuses the request ({status}: {message}); see docs/models.md")
     if status is not None:
@@ -142,22 +181,13 @@ def is_timeout(error: BaseException) -> bool:
     return any(isinstance(cause, TimeoutError) or "Timeout" in type(cause).__name__ for cause in _causes(error))
 
 
-def refuses_schemas(error: Exception) -> bool:
-    """Return whether a model, or its server, knows no JSON Schema."""
-    if isinstance(error, NotImplementedError):
-        return True
-    return _status(error) in (400, 422) and bool(re.search(r"response_format|schema|json|format", str(error), re.I))
-
-
 def refuses_pictures(error: Exception) -> bool:
     """Return whether a request with pictures failed because of them, as the server says.
 
     A failure of the server itself is one of the pictures only if it says that these are not supported.
     """
-    status = _status(error)
-    if status is None or status > 501 or status in (401, 403, *_TEMPORARY):
-        return False
-    if getattr(error, "code", None) == "context_length_exceeded":
+    status = status_of(error)
+    if status is None or status > 501 or status in (401, 403, *_TEMPORARY) or is_overflow(error):
         return False
     words = re.sub(r"data:image/\S+", "", str(error))  # the answer may hold the request
     return bool(re.search(_NO_PICTURES if status < 500 else _NO_PICTURES_AT_ALL, words, re.IGNORECASE | re.DOTALL))
@@ -171,10 +201,11 @@ def shortened_message(error: BaseException, key: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def _status(error: BaseException) -> int | None:
+def status_of(error: BaseException) -> int | None:
+    """Return the HTTP status of an error; 200 for an error in the body of an answer, `None` for an error without."""
     for source in (error, getattr(error, "response", None)):
         status = getattr(source, "status_code", None)
-        if isinstance(status, int) and status >= 400:
+        if isinstance(status, int) and (status >= 400 or (source is error and status == 200)):
             return status
     return None
 

@@ -1,5 +1,6 @@
 """The messages of a request to a chat model of LangChain: texts, and the pictures of units if it is to see them."""
 
+import operator
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
@@ -34,9 +35,49 @@ def messages_of(request: GenerationRequest, lookup: PictureLookup | None) -> lis
     return made
 
 
+def has_repeated_roles(messages: Sequence[tuple[str, Content]]) -> bool:
+    """Return whether a role speaks twice on end, or the assistant first."""
+    roles = [role for role, _ in messages if role != "system"]
+    return roles[:1] == ["assistant"] or any(map(operator.eq, roles, roles[1:]))
+
+
+def characters_of(messages: Sequence[tuple[str, Content]]) -> int:
+    """Return how many characters the texts of messages have."""
+    return sum(len(block.get("text", "")) for _, content in messages for block in _blocks(content))
+
+
 def shows_pictures(messages: Sequence[tuple[str, Content]]) -> bool:
     """Return whether there is a picture in messages."""
     return any(block["type"] == "image" for _, content in messages if isinstance(content, list) for block in content)
+
+
+def as_taken(
+    messages: Sequence[tuple[str, Content]], without_system: bool, alternating: bool
+) -> Sequence[tuple[str, Content]]:
+    """Return messages as servers take them that know no system role, or only the user's and the model's turns."""
+    if without_system:
+        messages = [("user" if role == "system" else role, content) for role, content in messages]
+    if not (without_system or alternating):
+        return messages
+    made: list[tuple[str, Content]] = []
+    for role, content in messages:
+        if made and made[-1][0] == role:
+            made[-1] = (role, _joined(made[-1][1], content))
+        elif role == "assistant" and all(former == "system" for former, _ in made):
+            made += [("user", "…"), (role, content)]
+        else:
+            made.append((role, content))
+    return made
+
+
+def _joined(first: Content, second: Content) -> Content:
+    if isinstance(first, str) and isinstance(second, str):
+        return f"{first}\n{second}"
+    return [block for content in (first, second) for block in _blocks(content)]
+
+
+def _blocks(content: Content) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def _content(units: Sequence[Unit], lookup: PictureLookup | None) -> Content:

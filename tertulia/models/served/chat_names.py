@@ -15,7 +15,13 @@ from tertulia.state.parameters import LONG
 
 #: The traits of a model that was trained to follow instructions, and shows nothing but text.
 TRAITS = ModelTraits(
-    context_window=None, layout="single_message", judge="rating", ending="reply", lengths=LONG, text_only=True
+    context_window=None,
+    layout="single_message",
+    judge="rating",
+    ending="reply",
+    lengths=LONG,
+    text_only=True,
+    takes_min_p=False,
 )
 
 
@@ -55,8 +61,6 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 #: Beginnings of the address of a server.
 ADDRESS = ("http://", "https://")
-#: Beginnings of the names of models that sample by a seed, if their server does.
-SEEDED = (*ADDRESS, "ollama:")
 
 #: The variable with the key of the user's server: no other key is ever sent there.
 SERVER_KEY = "TERTULIA_SERVER_KEY"

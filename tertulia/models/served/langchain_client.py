@@ -8,10 +8,10 @@ from tertulia.models.served.answer_limits import client_options, limit_answers
 from tertulia.models.served.chat_client import ChatAnswer, Message
 from tertulia.models.served.chat_errors import shortened_message
 from tertulia.models.served.chat_names import PROVIDERS
-from tertulia.models.served.server_answers import count_note, token_count
+from tertulia.models.served.server_answers import count_note, finish_in, thought_in, token_count
 from tertulia.models.served.servers import Server
 from tertulia.state.errors import ModelError, UsageError, extra_hint, nearest_hint
-from tertulia.state.language_model import RenderedPrompt
+from tertulia.state.language_model import GenerationRequest, RenderedPrompt
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Reply
 
@@ -31,11 +31,12 @@ class LangChainClient:
             raise ModelError(f"hosted models need LangChain; run: {extra_hint('chat')}")
         from langchain.chat_models import init_chat_model
 
+        self._is_ollama = provider == "ollama"
         options: dict[str, Any] = client_options(provider) | ({"api_key": key} if key else {})
-        if provider != "ollama":
+        if not self._is_ollama:
             options["max_retries"] = 0
         if parameters.max_reply_tokens is not None:
-            options["num_predict" if provider == "ollama" else "max_tokens"] = parameters.max_reply_tokens
+            options["num_predict" if self._is_ollama else "max_tokens"] = parameters.max_reply_tokens
         try:
             # In traced graphs, LangChain would stream; an answer that is cut then reads as if it were whole.
             self.model = init_chat_model(model, model_provider=provider, disable_streaming=True, **options)
@@ -54,9 +55,12 @@ class LangChainClient:
         profile = getattr(self.model, "profile", None)
         return bool(profile and profile.get("image_inputs"))
 
-    def accepts(self, sampling: str) -> bool:
-        """Whether LangChain's class has this parameter of sampling."""
-        return sampling in type(self.model).model_fields
+    def sampling(self, server: Server, request: GenerationRequest, seed: int) -> dict[str, Any]:
+        """Return the parameters that LangChain's class has (see the protocol); Ollama's cuts and penalty are off."""
+        sampling: dict[str, Any] = {"temperature": request.temperature, "top_p": request.top_p}
+        if self._is_ollama:
+            sampling |= {"top_k": 0, "repeat_penalty": 1.0, "seed": seed}
+        return {name: value for name, value in sampling.items() if name in type(self.model).model_fields}
 
     async def tells_likelihoods(self, server: Server) -> bool:
         """Return that no provider does."""
@@ -73,7 +77,7 @@ class LangChainClient:
         server: Server,
         messages: Sequence[Message],
         schema: Mapping[str, Any] | None,
-        sampling: Mapping[str, float],
+        sampling: Mapping[str, Any],
     ) -> ChatAnswer:
         """Return the answer to messages (see the protocol)."""
         config: Any = {"callbacks": []}  # or events of the graph would carry every prompt
@@ -86,4 +90,7 @@ class LangChainClient:
         usage = answer.usage_metadata or {}
         counts = {name: usage.get(name) for name in ("input_tokens", "output_tokens")}
         read, written = map(token_count, counts.values())
-        return ChatAnswer(str(answer.text), read, written, count_note(counts))
+        thought = thought_in({**answer.additional_kwargs, "content": answer.content})
+        told = answer.response_metadata or {}
+        finish = finish_in(told.get("finish_reason") or told.get("stop_reason") or told.get("done_reason"))
+        return ChatAnswer(str(answer.text), read, written, count_note(counts), thought, finish)

@@ -13,9 +13,16 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TypeVar
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
-from tertulia.models.served.chat_errors import as_model_error, describe_failure, is_temporary, wait_s
+from tertulia.models.served.chat_errors import (
+    LONGEST_LOADING_S,
+    as_model_error,
+    describe_failure,
+    is_loading,
+    is_temporary,
+    wait_s,
+)
 from tertulia.models.served.servers import Server, ServerPool
 from tertulia.state.errors import TertuliaError
 from tertulia.state.language_model import Activity, Report
@@ -56,6 +63,7 @@ class RemoteRequests:
         """
         activity = ""
         failed: list[Server] = []
+        loading, loading_until = 0, time.monotonic() + LONGEST_LOADING_S
 
         def wait(state: RetryCallState) -> float:
             nonlocal activity
@@ -67,8 +75,17 @@ class RemoteRequests:
                 seconds = wait_s(error, state.attempt_number, generator)
                 del failed[:-1]
             failure = describe_failure(error, self._model, self._timeout_s)
-            activity = f"{failure}; retry {state.attempt_number} of {self._retries} in {_in_words(seconds)}"
+            retry = f"retry {state.attempt_number - loading} of {self._retries}"
+            activity = f"{failure}; {'asked again' if is_loading(error) else retry} in {_in_words(seconds)}"
             return seconds
+
+        def stops(state: RetryCallState) -> bool:
+            nonlocal loading
+            error = state.outcome.exception() if state.outcome else None
+            if error is not None and is_loading(error):
+                loading += 1
+                return time.monotonic() > loading_until
+            return state.attempt_number - loading > self._retries
 
         async def sleep(seconds: float) -> None:
             with self._waiting(activity):
@@ -76,7 +93,7 @@ class RemoteRequests:
 
         retrying = AsyncRetrying(
             sleep=sleep,
-            stop=stop_after_attempt(self._retries + 1),
+            stop=stops,
             wait=wait,
             retry=retry_if_exception(is_temporary),
             reraise=True,

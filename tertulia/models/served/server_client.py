@@ -14,34 +14,82 @@ from tertulia.models.served.answer_limits import add_limits
 from tertulia.models.served.chat_client import ChatAnswer, Message
 from tertulia.models.served.chat_errors import RefusedAnswerError
 from tertulia.models.served.chat_messages import Content
+from tertulia.models.served.refusals import LIMITS, NEGATIVE_TOP_K, WHOLE
 from tertulia.models.served.server_answers import read_chat_answer
 from tertulia.models.served.server_likelihood import ServerLikelihoods
+from tertulia.models.served.server_streams import is_stream, joined_stream
 from tertulia.models.served.servers import Server
 from tertulia.state.errors import ModelError, extra_hint
-from tertulia.state.language_model import RenderedPrompt
+from tertulia.state.language_model import GenerationRequest, RenderedPrompt
 from tertulia.state.records import Reply
 
 #: Requests in flight for which an HTTP client is opened: it walks through all its connections for each request.
 _OF_A_CLIENT = 8
 
 
-class ServerError(Exception):
-    """An answer with an error status, in the server's words, and with its code if it has one.
+#: Sampling that runs record none of, off: a server's own defaults, or those of its model's files, would act otherwise.
+#: `repeat_penalty` is of llama.cpp and LM Studio, `repetition_penalty` of vLLM and SGLang; `samplers` has llama.cpp
+#: draw in the order of models here: temperature first, so that `top_p` and `min_p` hold at the temperature.
+_OFF: Mapping[str, Any] = {
+    "repeat_penalty": 1.0,
+    "repetition_penalty": 1.0,
+    "samplers": ["temperature", "top_p", "min_p"],
+}
 
-    The headers of the response may say when to try again.
+
+class ServerError(Exception):
+    """An error in an answer, in the server's words; the headers of the response may say when to try again.
+
+    Attributes:
+        status_code: The HTTP status; of an error in an answer of status 200 the error's own code, else 200.
+        code, kind: As the server tells them; `None` without.
+        fields: The fields of the request that the error names, apart from its words.
+        counts: The tokens of the prompt and of the context window, if it tells them.
     """
 
-    def __init__(self, response: Any) -> None:
+    def __init__(self, response: Any, body: Any = None) -> None:
+        """Read the body of a response, unless the error in it is given."""
         try:
-            body = response.json()
-        except ValueError:
+            body = response.json() if body is None else body
+        except (ValueError, RecursionError):
             body = response.text
         error = body.get("error", body) if isinstance(body, dict) else body
         described = error if isinstance(error, dict) else {}
-        super().__init__(str(described.get("message") or described.get("detail") or error or response.reason_phrase))
+        told = described.get("message") or described.get("detail") or described.get("msg") or error
+        details = _details(told)
+        super().__init__(_in_words(details) if details else str(told or response.reason_phrase))
         code = described.get("code")
-        self.status_code, self.response = int(response.status_code), response
-        self.code = code if isinstance(code, str) else None
+        self.response, self.code, self.kind = response, _plain(code), _plain(described.get("type"))
+        self.status_code = int(response.status_code)
+        if self.status_code < 400:
+            number = int(code) if isinstance(code, int | str) and str(code).isdecimal() and len(str(code)) == 3 else 0
+            self.status_code = number if number >= 400 else 200
+        locations = [part for detail in details for part in _list(detail.get("loc"))]
+        self.fields = frozenset(part for part in (*locations, described.get("param")) if isinstance(part, str))
+        counts = {"n_prompt_tokens": "tokens of the prompt", "n_ctx": "of the window"}
+        found = [f"{described[name]} {words}" for name, words in counts.items() if type(described.get(name)) is int]
+        self.counts = ", ".join(found)
+
+
+def _plain(value: object) -> str | int | None:
+    return value if isinstance(value, str | int) else None
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _details(told: object) -> list[dict[str, Any]]:
+    """Return the details of a validation error, as FastAPI's servers tell it."""
+    listed = told.get("detail") if isinstance(told, dict) else told
+    return [detail for detail in _list(listed) if isinstance(detail, dict)]
+
+
+def _in_words(details: Sequence[dict[str, Any]]) -> str:
+    return "; ".join(
+        f"{'.'.join(map(str, _list(detail.get('loc'))))}: {detail.get('msg') or detail.get('type')}"
+        for detail in details
+    )
 
 
 class ServerClient:
@@ -63,13 +111,20 @@ class ServerClient:
         _certificates()  # here, and not in the loop in which the other models' requests wait
         self._fixed: dict[str, Any] = {"model": model}
         if max_reply_tokens is not None:
-            self._fixed["max_completion_tokens"] = max_reply_tokens
+            self._fixed |= dict.fromkeys(LIMITS, max_reply_tokens)
         self._clients: dict[Server, list[Any]] = {}
         self._likelihoods = ServerLikelihoods(model, self.post)
 
-    def accepts(self, sampling: str) -> bool:
-        """Whether requests may name this parameter: the server itself refuses unknown ones."""
-        return True
+    def sampling(self, server: Server, request: GenerationRequest, seed: int) -> dict[str, Any]:
+        """Return all that is known to act on the drawing of tokens on servers (see the protocol)."""
+        return {
+            "temperature": request.temperature,
+            "top_p": request.top_p,
+            "min_p": request.min_p,
+            "top_k": 0 if NEGATIVE_TOP_K in server.refused else -1,
+            "seed": seed,
+            **_OFF,
+        }
 
     async def tells_likelihoods(self, server: Server) -> bool:
         """Return whether a server returns log-probabilities of prompts; it is asked once."""
@@ -86,20 +141,26 @@ class ServerClient:
         server: Server,
         messages: Sequence[Message],
         schema: Mapping[str, Any] | None,
-        sampling: Mapping[str, float],
+        sampling: Mapping[str, Any],
     ) -> ChatAnswer:
         """Return the answer to messages (see the protocol)."""
         asked = [{"content": _content(content), "role": role} for role, content in messages]
-        body = {"messages": asked, **self._fixed, **sampling, "stream": False}
+        body = {"messages": asked, **self._fixed, **sampling}
+        if WHOLE in server.refused:
+            body |= {"stream": True, "stream_options": {"include_usage": True}}
+        else:
+            body["stream"] = False
         if schema is not None:
             body["response_format"] = _response_format(schema)
+        for name in server.refused & body.keys():
+            del body[name]
         return read_chat_answer(await self.post(server, "chat/completions", body))
 
     async def post(self, server: Server, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return the object with which a server answers.
 
         Raises:
-            ServerError: It answered with an error.
+            ServerError: It answered with an error, whatever the status.
             RefusedAnswerError: With an object that is against the protocol.
             json.JSONDecodeError: With something else.
         """
@@ -111,11 +172,14 @@ class ServerClient:
         if response.status_code >= 400:
             raise ServerError(response)
         try:
-            answer = json.loads(response.content)
+            content = response.content
+            answer = joined_stream(content) if is_stream(content) else json.loads(content)
         except RecursionError:
             raise RefusedAnswerError("answers with JSON that is nested too deeply") from None
         if not isinstance(answer, dict):
             raise json.JSONDecodeError("no object", response.text[:80], 0)
+        if answer.get("error") and not answer.get("choices"):
+            raise ServerError(response, answer)
         return answer
 
     def _client(self, server: Server) -> Any:

@@ -32,6 +32,7 @@ class Server:
         in_flight: Requests that it has not answered yet.
         failures: Of its last requests, those that failed on end.
         rests_until: When it is asked again, on the clock of `time.monotonic`.
+        refused: Parts of requests that it refused by name (`refusals`), and is not sent again.
         next_start: When the next request to it may start, if the starts in a minute are limited.
     """
 
@@ -41,6 +42,7 @@ class Server:
     failures: int = 0
     rests_until: float = 0.0
     next_start: float = 0.0
+    refused: set[str] = field(default_factory=set)
 
     @property
     def is_awake(self) -> bool:

@@ -42,10 +42,10 @@ def require_sampling(traits: ModelTraits, parameters: Parameters) -> None:
     """Check that such a model draws its replies as the parameters say, for whatever it is asked.
 
     Raises:
-        SettingError: It is remote: many a server passes over a sampling that it does not know without a word.
+        SettingError: A provider's requests have no such parameter.
     """
-    if traits.text_only and parameters.min_p:
-        problem = ": a remote model may pass over it without a word, so it is for local ones; set min_p=0"
+    if parameters.min_p and not traits.takes_min_p:
+        problem = ": requests to a provider have no such parameter; set min_p=0, or take a model of your own"
         raise SettingError("min_p", f"{parameters.min_p:g}", problem)
 
 

@@ -80,7 +80,7 @@ def run_records(store: Store, run: RunRecord, start: Start) -> Iterator[Document
     `show --turn`. Calls of a round that never ended in a turn come last.
     """
     platforms = platforms_document(store, run.run)
-    yield {"kind": "run", **run_document(run, start), "platforms": platforms, **_made_with(run)}
+    yield {"kind": "run", **run_document(store, run, start), "platforms": platforms, **_made_with(run)}
     yield {"kind": "start", **start_document(start)}
     for agent, character in read_characters(store, run.run).items():
         yield {"kind": "character", "agent": agent, **character.model_dump(mode="json")}

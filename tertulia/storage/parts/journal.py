@@ -70,6 +70,21 @@ class Journal(Cognition, CallStore):
         calls = [self._call(row) for row in rows]
         return list({(call.round, call.agent, call.node, call.attempt): call for call in calls}.values())
 
+    @override
+    def unsent(self, run: str) -> dict[str, frozenset[str]]:
+        self.check_run(run, 0, NO_LIMIT, ("calls",))
+        rows = self.file.rows(
+            """SELECT DISTINCT calls.model, replies, tokens FROM calls
+            JOIN lineage ON ancestor = calls.run AND round <= rounds WHERE lineage.run = ? AND replies LIKE ?""",
+            *(run, '%"unsent"%'),
+        )
+        found: dict[str, frozenset[str]] = {}
+        with call_faults(self.path):
+            for row in rows:
+                left_out = [name for reply in _unpacked(row["replies"], row["tokens"]) for name in reply["unsent"]]
+                found[row["model"]] = found.get(row["model"], frozenset()) | {*left_out}
+        return found
+
     def _call(self, row: dict[str, Any]) -> Call:
         with call_faults(self.path):
             return Call.model_validate(call_fields(row, self._parameters(row)))
@@ -87,6 +102,7 @@ class _StoredReply(Record):
     text_tokens: tuple[int, int]
     fields: dict[str, str | bool | int] | None
     information: float | None = None
+    unsent: tuple[str, ...] = ()
 
 
 _STORED_REPLIES = TypeAdapter(tuple[_StoredReply, ...], config=ConfigDict(defer_build=True))
@@ -100,6 +116,7 @@ def _packed(replies: Sequence[Reply]) -> tuple[str, bytes]:
             "text_tokens": reply.text_tokens,
             "fields": None if _is_json_of(reply.text, reply.fields) else reply.fields,
             **({} if reply.information is None else {"information": reply.information}),
+            **({"unsent": reply.unsent} if reply.unsent else {}),
         }
         for reply in replies
     ]
@@ -137,6 +154,7 @@ def _unpacked(replies: str, tokens: bytes) -> list[dict[str, Any]]:
             "text_tokens": row.text_tokens,
             "fields": parsed(row.text) if row.fields is None else row.fields,
             "information": row.information,
+            "unsent": row.unsent,
         }
         for row, reply_tokens in zip(rows, tokens_of_each, strict=True)
     ]

@@ -27,7 +27,7 @@ def run_page(store: SqlStore, run: str) -> Document:
     start = store.start(record.run)
     parameters = Parameters.model_validate(record.parameters)
     forks = store.forks_of(record.run)
-    return run_document(record, start) | {
+    return run_document(store, record, start) | {
         "kind": record.kind,
         "people": list(start.names),
         "begins": start.time.isoformat(timespec="seconds"),

@@ -20,6 +20,7 @@ from tertulia.views.reading.removal import remarks
 from tertulia.views.reading.rewritten import rewritten_turns
 from tertulia.views.reading.rounds import AgentRound, calls_of, read_characters, read_round
 from tertulia.views.reading.turns import LineDetails, ThoughtDetails, TurnDetails, as_written
+from tertulia.views.reading.unsent import sent_document
 from tertulia.views.reading.why import parameters_of, why_said, why_turn
 from tertulia.views.reading.why_leaning import THOUGHT_MOST, leaned
 
@@ -34,7 +35,7 @@ def fields_of(record: object | None, *names: str) -> Document:
 # --- runs -----------------------------------------------------------------------------------------------------------
 
 
-def run_document(run: RunRecord, start: Start) -> Document:
+def run_document(store: Store, run: RunRecord, start: Start) -> Document:
     """Return a run without its turns."""
     document = {
         "schema_version": SCHEMA_VERSION,
@@ -46,7 +47,7 @@ def run_document(run: RunRecord, start: Start) -> Document:
         "embedder": run.embedder,
         "rehearsed": run.rehearsed,
         "seed": run.seed,
-        "parameters": run.parameters,
+        **sent_document(store, run),
         "parent": parent_document(run),
         "trial": None if run.trial is None else run.trial.model_dump(),
         "error": run.error,
@@ -95,7 +96,7 @@ def start_document(start: Start) -> Document:
 
 def conversation_document(store: Store, run: RunRecord, start: Start) -> Document:
     """Return a run with its turns."""
-    return run_document(run, start) | {
+    return run_document(store, run, start) | {
         "turns": turn_rows(store, run, start),
         "platforms": platforms_document(store, run.run),
     }

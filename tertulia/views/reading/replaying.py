@@ -38,4 +38,4 @@ def recording_document(
         for row, turn in zip(rows, turns, strict=True):
             agents = read_round(store, run.run, turn.round, start).agents
             row["cognition"] = [agent_document(agent, parameters_of(run, agent.agent)) for agent in agents]
-    return run_document(run, start) | {"turns": rows}
+    return run_document(store, run, start) | {"turns": rows}
