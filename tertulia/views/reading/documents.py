@@ -209,6 +209,7 @@ def _making_document(details: LineDetails) -> Document:
             {
                 **fields_of(candidate, "attempt", "origin", "text"),
                 "as_written": as_written(candidate, prompt),
+                "thought": candidate.reply.thought,
                 "information": candidate.reply.information,
                 "inconsistency": candidate.inconsistency,
                 "inconsistency_runs": list(candidate.inconsistency_runs),

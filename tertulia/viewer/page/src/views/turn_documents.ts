@@ -22,6 +22,8 @@ export interface Candidate {
   readonly origin: "drawn" | "backup" | "rewritten" | "by_hand" | "vetoed";
   readonly text: string;
   readonly as_written: string | null;
+  /** The model's reasoning before it, which is never said. */
+  readonly thought?: string | null;
   readonly information: number | null;
   readonly inconsistency: number | null;
   readonly inconsistency_runs: readonly number[];

@@ -95,6 +95,12 @@ function Details({ candidate, making, least, most }: RowProps) {
     <>
       <p class="words"><LongText text={candidate.text} most={2000} /></p>
       {candidate.as_written !== null && <p class="small muted">as written: <LongText text={candidate.as_written} /></p>}
+      {candidate.thought && (
+        <details class="small thought">
+          <summary>Thought before it, and not said</summary>
+          <p><LongText text={candidate.thought} most={4000} /></p>
+        </details>
+      )}
       {candidate.inconsistency !== null && <Judged candidate={candidate} threshold={making.threshold} least={least} most={most} />}
       <Written candidate={candidate} />
       {candidate.rewritable !== null && (
