@@ -181,7 +181,7 @@ def people_from(
         try:
             person = Person(**found.values)
         except ScenarioError as error:
-            raise ScenarioError(f"{file}: {str(error).removeprefix('Person ')}") from None
+            raise ScenarioError(f"{found.file}: {str(error).partition(': ')[2]}") from None
         person._of_file = True
         people.append(person)
     return people

@@ -11,7 +11,7 @@ from tertulia.cli.terminal.commands import Group, add
 from tertulia.cli.terminal.output import plain, print_json, progress
 from tertulia.cli.terminal.tables import Row, print_table
 from tertulia.state.documents import SCHEMA_VERSION
-from tertulia.state.errors import UsageError
+from tertulia.state.errors import SettingError, UsageError
 from tertulia.state.text import counted, one_line, path_argument, shortened
 
 if TYPE_CHECKING:
@@ -112,9 +112,12 @@ def _read(files: list[Path], columns: list[str] | None) -> "tuple[ImportedPerson
     for given in columns or ():
         title, sign, field = given.rpartition("=")
         if not sign or not title:
-            raise UsageError(f"column {given}: takes TITLE=FIELD, such as --column 'Full name=name'")
+            raise UsageError(f"--column {given}: takes TITLE=FIELD, such as --column 'Full name=name'")
         by_title[title.strip()] = field.strip() or None
-    found = joined([person for file in files for person in read_people(file, columns=by_title).people])
+    try:
+        found = joined([person for file in files for person in read_people(file, columns=by_title).people])
+    except SettingError as error:
+        raise UsageError(f"--column {error.value}{error.problem}") from None
     for person in found:
         if person.kind == "a lorebook":
             print_note(f"{person.file} has no person: {person.values['name']!r} knows it; give a card beside it")

@@ -25,7 +25,7 @@ from tertulia.worlds.characters.draft import (
     text,
 )
 from tertulia.worlds.characters.lorebooks import lorebook
-from tertulia.worlds.characters.spoken import examples_of
+from tertulia.worlds.characters.spoken import examples_of, parted
 from tertulia.worlds.characters.tables import read_rows
 from tertulia.worlds.characters.writing import OURS, card_fields
 
@@ -95,15 +95,28 @@ def _of_ours(fields: Mapping[str, Any]) -> Draft | None:
 
 def _leave_differences(draft: Draft, outside: Mapping[str, Any], data: Mapping[str, Any]) -> None:
     """List the values outside `data` that are not those inside it: for readers of version 1, writers repeat them."""
+    extensions = data.get("extensions")
+    inside = {**(extensions if isinstance(extensions, Mapping) else {}), **data}
     for key, value in outside.items():
-        if data.get(_OLD_NAMES.get(key, key)) != value:
+        name = _OLD_NAMES.get(key, key)
+        if name not in inside:
+            take(draft, {f"{key} (outside data)": value}, {}, listed(OF_PROGRAM))
+        elif inside[name] != value:
             draft.leave(f"{key} (outside data)", value, "repeated for older programs, with another value")
+
+
+def _description(draft: Draft, value: Any, place: str) -> None:
+    """Take a description as facts, and conversations in it as examples."""
+    prose, spoken = parted(str(value))
+    facts(draft, prose, place)
+    if spoken:
+        _examples(draft, spoken, place)
 
 
 def _examples(draft: Draft, value: Any, place: str) -> None:
     names = tuple(filter(None, dict.fromkeys((draft.char, draft.name))))
     found, unanswered = examples_of(draft.words(value, place), names)
-    _add_examples(draft, found)
+    draft.add("examples", (example for example in found if example["text"]))
     for line in unanswered:
         draft.leave(place, line, "a line of the other without an answer")
 
@@ -111,12 +124,8 @@ def _examples(draft: Draft, value: Any, place: str) -> None:
 def _greetings(draft: Draft, value: Any, place: str) -> None:
     """Take lines that the person would begin with, as examples of how they speak."""
     lines = value if isinstance(value, list) else [value]
-    _add_examples(draft, [{"text": draft.words(line, place)} for line in lines if line])
-
-
-def _add_examples(draft: Draft, found: list[dict[str, str]]) -> None:
-    examples = draft.values.setdefault("examples", [])
-    examples += [example for example in found if example["text"] and example not in examples]
+    texts = [draft.words(line, place) for line in lines if line]
+    draft.add("examples", ({"text": text} for text in texts if text))
 
 
 def _situation(draft: Draft, value: Any, place: str) -> None:
@@ -132,7 +141,7 @@ _EXTENSIONS: dict[str, Rule] = {
 _CARD: dict[str, Rule] = {
     "name": known,
     "nickname": labelled_facts("Nickname"),
-    "description": facts,
+    "description": _description,
     "personality": text("character"),
     "scenario": _situation,
     "first_mes": _greetings,

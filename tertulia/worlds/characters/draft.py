@@ -50,7 +50,7 @@ class ImportedPerson:
         values: By canonical field (`tertulia/worlds/person_fields.py`), the value. Without `name` they are for the
             people of other files: a lorebook, a fragment.
         situation: The situation in which the person is met.
-        file: The file's name.
+        file: The file's name, and the place in it if it has several people.
         kind: The kind of file, in words.
     """
 
@@ -63,7 +63,7 @@ class ImportedPerson:
     def for_user(self, user: str) -> "ImportedPerson":
         """Return the person with a name for the other one in all texts."""
         situation = self.situation and self.situation.replace(USER, user)
-        return replace(self, values=_named(self.values, user), situation=situation)
+        return replace(self, values=with_name(self.values, USER, user), situation=situation)
 
 
 @dataclass
@@ -104,10 +104,12 @@ class Draft:
             self.leave(place, macro, "a macro or a comment")
         return text.strip()
 
-    def add(self, field: str, texts: Iterable[str]) -> None:
-        """Add texts to a field that has several; each once."""
+    def add(self, field: str, values: Iterable[Any]) -> None:
+        """Add values to a field that has several; each once."""
         known = self.values.setdefault(field, [])
-        known += [text for text in dict.fromkeys(texts) if text and text not in known]
+        for value in values:
+            if value and value not in known:
+                known.append(value)
 
     def person(self, file: str, kind: str) -> ImportedPerson:
         """Return the person."""
@@ -177,7 +179,36 @@ def several(field: str, between: str | None = None) -> Rule:
 def facts(draft: Draft, value: Any, place: str) -> None:
     """Take prose, or a list of texts, as facts."""
     for part in _parts(value):
-        draft.add("background", facts_of(draft.words(part, place), draft.name))
+        found = facts_of(draft.words(part, place), draft.name)
+        draft.add("background", [fact for fact in found if not _is_field(draft, fact)])
+
+
+def _is_field(draft: Draft, fact: str) -> bool:
+    """Take a fact such as `Age: 34` or `Personality: caring` as that field; return whether it is one."""
+    label, colon, value = fact.partition(": ")
+    label = label.removeprefix(f"{draft.name}'s ").removeprefix(f"{draft.char}'s ").casefold()
+    most = _LABELS.get(label, ("", 0))[1]
+    if not colon or len(value.split()) > most or USER in value:
+        return False
+    field, value = _LABELS[label][0], value.strip(" .")
+    if field == "age" and not value.isdigit():
+        return False
+    if field == "character":
+        text(field)(draft, value, "")
+    elif field in draft.values:
+        return str(draft.values[field]) == value
+    else:
+        draft.values[field] = int(value) if field == "age" else value
+    return True
+
+
+#: By the label of a fact in a description, the field that it is, and the words that it has at most.
+_LABELS = {
+    "age": ("age", 1),
+    **dict.fromkeys(("personality", "character", "traits", "personality traits"), ("character", 40)),
+    **dict.fromkeys(("occupation", "job", "profession"), ("occupation", 6)),
+    **dict.fromkeys(("residence", "home", "lives in"), ("home", 8)),
+}
 
 
 def labelled_facts(label: str = "") -> Rule:
@@ -253,9 +284,10 @@ def _in_line(value: Any) -> str:
     return ", ".join(map(str, _parts(value)))
 
 
-def _named(value: Any, user: str) -> Any:
+def with_name(value: Any, macro: str, name: str) -> Any:
+    """Return a value with a name for a macro in all its texts."""
     if isinstance(value, str):
-        return value.replace(USER, user)
+        return value.replace(macro, name)
     if isinstance(value, Mapping):
-        return {_named(key, user): _named(part, user) for key, part in value.items()}
-    return [_named(part, user) for part in value] if isinstance(value, list | tuple) else value
+        return {with_name(key, macro, name): with_name(part, macro, name) for key, part in value.items()}
+    return [with_name(part, macro, name) for part in value] if isinstance(value, list | tuple) else value

@@ -30,6 +30,8 @@ _HEADING = re.compile(r"#{1,6}\s+(\S[^\n]{0,100})")
 _TAG = re.compile(r"<(/?)([^\W\d_][\w -]{0,40})>")
 _BULLET = re.compile(r"(?:[-*•·◦‣+]|\d{1,3}[.)])\s+(?=\S)")
 _BOLD = re.compile(r"(\*\*|__)([^*_\n]{1,60})\1\s*([:：=]?)\s*")
+#: First words of a sentence, so of no label.
+_NO_LABEL = re.compile(r"(she|he|they|it|i|you|we|her|his|their|my|your|the|there|this|that|when|if)\b", re.IGNORECASE)
 _LABELLED = re.compile(r"([^\W_][^\n:：.!?;\"“”()]{0,40}?)\s*[:：]\s+(?=\S)")
 _LABEL_ALONE = re.compile(r"([^\W_][^\n:：.!?;\"“”()]{0,40}?)\s*[:：]")
 _STRONG = re.compile(r"(\*\*|__)(\S|\S[^\n]{0,400}?\S)\1")
@@ -153,7 +155,7 @@ def _of_line(line: str, label: str, name: str) -> Iterator[str]:
     own, value = "", line
     if (bold := _BOLD.match(line)) and (bold[3] or bold[2].rstrip().endswith((":", "："))):
         own, value = bold[2].strip(" :："), line[bold.end() :]
-    elif (key := _LABELLED.match(line)) and len(key[1].split()) <= 4:
+    elif (key := _LABELLED.match(line)) and len(key[1].split()) <= 4 and not _NO_LABEL.match(line):
         own, value = key[1], line[key.end() :]
     if own:
         own = own if own.casefold() not in _PLAIN_HEADINGS else ""

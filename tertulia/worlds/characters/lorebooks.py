@@ -11,6 +11,8 @@ from typing import Any
 from tertulia.state.text import one_line
 from tertulia.worlds.characters.draft import OF_FILE, OF_PROGRAM, Draft, Rule, facts, known, listed, take
 from tertulia.worlds.characters.facts import facts_of, in_a_line
+from tertulia.worlds.characters.macros import CHAR
+from tertulia.worlds.characters.spoken import is_conversation
 
 _DECORATOR = re.compile(r"^\s*@@@?[a-z_]+[^\n]*$", re.MULTILINE)
 _PATTERN = re.compile(r"/.+/[a-z]*", re.DOTALL)
@@ -38,7 +40,7 @@ def is_lorebook(value: Any) -> bool:
 def read_lorebook(book: Mapping[str, Any]) -> Draft:
     """Return the entries of a lorebook of its own, for the people of other files."""
     data = book["data"] if isinstance(book.get("data"), Mapping) else book
-    draft = Draft("", str(data.get("name") or "the character"))
+    draft = Draft("", CHAR)
     lorebook(draft, data, "")
     outside = {key: value for key, value in book.items() if key not in ("spec", "data")} if data is not book else {}
     take(draft, outside, {}, listed(OF_PROGRAM))
@@ -94,7 +96,8 @@ def _entry(draft: Draft, entry: Mapping[str, Any], place: str) -> None:
         facts(draft, content, f"{place}content")
         draft.leave(f"{place}keys", keys, "keys of an entry that always holds")
         return
-    text = in_a_line(facts_of(draft.words(content, f"{place}content"), draft.name))
+    told = draft.words(content, f"{place}content")
+    text = one_line(told) if is_conversation(content) else in_a_line(facts_of(told, draft.name))
     if not text:
         draft.leave(f"{place}keys", keys, "keys of an entry without a text")
         return

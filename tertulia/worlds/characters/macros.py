@@ -4,6 +4,8 @@ import re
 
 #: The other person, until their name is known; any text may have it.
 USER = "{{user}}"
+#: The person of another file, until their name is known: in a lorebook of its own.
+CHAR = "{{char}}"
 
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _MACRO = re.compile(r"\{\{([^{}]*)\}\}")

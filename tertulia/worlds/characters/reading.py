@@ -18,7 +18,8 @@ from tertulia.state.wrong_values import shown
 from tertulia.worlds.characters import cards, lorebooks, scratch, sdialog, sotopia, tinytroupe
 from tertulia.worlds.characters.columns import canonical
 from tertulia.worlds.characters.containers import JPEG, MOST_TEXT, PNG, ZIP, png_cards, zipped_card
-from tertulia.worlds.characters.draft import OF_FILE, OF_PROGRAM, PICTURE, Draft, ImportedPerson
+from tertulia.worlds.characters.draft import OF_FILE, OF_PROGRAM, PICTURE, Draft, ImportedPerson, with_name
+from tertulia.worlds.characters.macros import CHAR
 from tertulia.worlds.characters.tables import are_people, csv_rows, read_rows
 from tertulia.worlds.meeting_file import duplicate_names
 from tertulia.worlds.yaml_file import MAX_DEPTH, YamlFile
@@ -79,8 +80,7 @@ def read_people(path: Path, user: str | None = None, columns: Mapping[str, str |
         people = [person for file in files for person in _read_file(file, columns or {})]
     else:
         people = _read_file(path, columns or {})
-    for _, words in duplicate_names(person.values["name"] for person in people if "name" in person.values):
-        raise ScenarioError(f"{path}: {words}")
+    _refuse_same_names(people)
     return Imported(tuple(people if user is None else (person.for_user(user) for person in people)))
 
 
@@ -94,8 +94,7 @@ def joined(people: Sequence[ImportedPerson]) -> tuple[ImportedPerson, ...]:
     """
     named = [person for person in people if "name" in person.values]
     added = [person for person in people if "name" not in person.values]
-    for number, words in duplicate_names(person.values["name"] for person in named):
-        raise ScenarioError(f"{named[number].file}: {words}")
+    _refuse_same_names(named)
     if not named and added:
         if any("memories" not in part.values and "background" not in part.values for part in added[:1]):
             raise ScenarioError(f"{added[0].file}: {added[0].kind} has nothing to tell of a person")
@@ -103,16 +102,21 @@ def joined(people: Sequence[ImportedPerson]) -> tuple[ImportedPerson, ...]:
             raise ScenarioError(
                 f"{added[0].file}: {added[0].kind} without a name; give the person's own file beside it"
             )
-        named = [replace(added[0], values={"name": _LONE_LORE, **added[0].values})]
-        added = added[1:]
+        named = [ImportedPerson({"name": _LONE_LORE}, file=added[0].file, kind=added[0].kind)]
     for addition in added:
         named = [_with(person, addition) for person in named]
     return tuple(named)
 
 
+def _refuse_same_names(people: Sequence[ImportedPerson]) -> None:
+    named = [person for person in people if "name" in person.values]
+    for number, words in duplicate_names(person.values["name"] for person in named):
+        raise ScenarioError(f"{named[number].file}: name: {words}")
+
+
 def _with(person: ImportedPerson, addition: ImportedPerson) -> ImportedPerson:
     values = dict(person.values)
-    for field, value in addition.values.items():
+    for field, value in with_name(addition.values, CHAR, values["name"]).items():
         if isinstance(value, list):
             values[field] = [*values.get(field, []), *(part for part in value if part not in values.get(field, []))]
         elif isinstance(value, dict):
@@ -198,7 +202,7 @@ def _of_text(text: str, columns: Mapping[str, str | None], label: str) -> Found:
     titles = re.split(r"[,;\t]", text.partition("\n")[0])
     if not columns and not any(canonical(title.strip(' "')) for title in titles):
         raise ScenarioError(f"{label}: no people are found in it; {_known()}")
-    return [(place, draft, "a table") for place, draft in read_rows(csv_rows(text, label), columns, label)]
+    return [(place, draft, "a table") for place, draft in read_rows(csv_rows(text, label), columns, f"{label}: row 1")]
 
 
 def _is_object(line: str) -> bool:
@@ -283,4 +287,4 @@ def _people(found: Found, label: str) -> list[ImportedPerson]:
     for place, draft, kind in found:
         if not draft.name and "lorebook" not in kind and "Fragment" not in kind and "TinyTroupe" not in kind:
             raise ScenarioError(f"{label}: {f'{place}: ' * bool(place)}{kind} without a name")
-    return [draft.person(label, kind) for _, draft, kind in found]
+    return [draft.person(f"{label}: {place}" if place else label, kind) for place, draft, kind in found]

@@ -4,7 +4,29 @@ import re
 
 from tertulia.worlds.characters.macros import USER
 
+#: A line of a conversation, before names are put for macros.
+_SPEAKER = re.compile(r"\s*(\{\{(?:user|char)\}\}|<(?:user|bot|char)>)\s*[:：]", re.IGNORECASE)
 _START = re.compile(r"^\s*<START>\s*", re.IGNORECASE | re.MULTILINE)
+
+
+def parted(text: str) -> tuple[str, str]:
+    """Return a description, and the conversations in it: from `<START>` or a speaker's line to a blank line."""
+    rest: list[str] = []
+    spoken: list[str] = []
+    is_spoken = False
+    for line in text.splitlines():
+        starts = _START.match(line) is not None
+        if starts or _SPEAKER.match(line):
+            is_spoken = True
+        elif not line.strip() or line.lstrip().startswith("["):
+            is_spoken = False
+        (spoken if is_spoken else rest).append(line)
+    return "\n".join(rest), "\n".join(spoken)
+
+
+def is_conversation(text: str) -> bool:
+    """Return whether a text has lines of speakers."""
+    return any(_SPEAKER.match(line) for line in text.splitlines())
 
 
 def examples_of(text: str, names: tuple[str, ...]) -> tuple[list[dict[str, str]], list[str]]:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from io import StringIO
 from typing import Any
 
-from tertulia.state.errors import ScenarioError, UsageError, nearest_hint
+from tertulia.state.errors import ScenarioError, SettingError, nearest_hint
 from tertulia.state.meeting import BIG_FIVE
 from tertulia.worlds.characters.columns import FIELDS, LISTS, canonical
 from tertulia.worlds.characters.draft import OF_FILE, Draft, Rule, age, facts, labelled_facts, listed, text
@@ -67,14 +67,19 @@ def _numbered(reader: Iterator[list[str]], label: str) -> Iterator[tuple[int, li
         yield number, cells
 
 
-def are_people(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether objects of no known format look like people: a name, or a text, and fields of a person."""
-    return all(
-        isinstance(row, Mapping)
-        and ({"name", "background"} & (found := set(filter(None, map(canonical, row)))))
-        and (len(found) >= 3 or 2 * len(found) >= len(row))
-        for row in rows
-    )
+def are_people(rows: Sequence[Any]) -> bool:
+    """Return whether objects of no known format look like people: of a name or a text, and few other fields."""
+    return all(isinstance(row, Mapping) and _is_person(row) for row in rows)
+
+
+def _is_person(row: Mapping[str, Any]) -> bool:
+    titles = [str(title) for title in row if not _NUMBERS.fullmatch(str(title).strip())]
+    found = set(filter(None, map(canonical, titles)))
+    if not found & {"name", "background"}:
+        return False
+    if len(found) < 3 and not found - {"name", "background"}:
+        return len(found) == len(titles)
+    return len(found) >= 3 or 2 * len(found) >= len(titles)
 
 
 def read_rows(
@@ -87,28 +92,28 @@ def read_rows(
 
     Raises:
         ScenarioError: There is no column of names and none of texts, or there are too many rows.
-        UsageError: There is no such column or field.
+        SettingError: There is no such column or field.
     """
     titles = list(dict.fromkeys(title for _, row in rows for title in row))
     fields = _fields_of(titles, columns, label)
     if not {"name", "background"} & set(fields.values()) and "first_name" not in map(_folded, titles):
         raise ScenarioError(f"{label}: there is no column name; columns={{'…': 'name'}} says which one it is")
     if len(rows) > MOST_PEOPLE:
-        raise ScenarioError(
-            f"{label}: has {len(rows):,} people, and {MOST_PEOPLE:,} are read; save some to a file of their own"
-        )
+        file = label.removesuffix(": row 1")
+        words = f"has {len(rows):,} people, and {MOST_PEOPLE:,} are read; save some to a file of their own"
+        raise ScenarioError(f"{file}: {words}")
     return [(place, _person_of(number, row, fields)) for number, (place, row) in enumerate(rows, start=1)]
 
 
 def _fields_of(titles: Sequence[str], columns: Mapping[str, str | None], label: str) -> dict[str, str | None]:
     """Return by title the field of a person, an empty text for a fact, and `None` for a column left out."""
     if missing := next((title for title in columns if title not in titles), None):
-        raise UsageError(f"columns={missing}: {label} has no such column{nearest_hint(missing, titles)}")
+        raise SettingError("columns", missing, f": {label} has no such column{nearest_hint(missing, titles)}")
     fields: dict[str, str | None] = {}
     for title in titles:
         given = columns.get(title, "")
         if given and canonical(given) is None:
-            raise UsageError(f"columns={title}: a person has no field {given!r}{nearest_hint(given, FIELDS)}")
+            raise SettingError("columns", title, f": a person has no field {given!r}{nearest_hint(given, FIELDS)}")
         fields[title] = given and canonical(given) if title in columns else canonical(title) or ""
     return fields
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from io import StringIO
 from typing import Any
 
-from tertulia.state.errors import UsageError
+from tertulia.state.errors import SettingError, UsageError
 from tertulia.worlds.characters.draft import ImportedPerson
 from tertulia.worlds.characters.facts import in_title_case
 
@@ -28,7 +28,7 @@ def written(people: Sequence[ImportedPerson], format: str) -> str:
         UsageError: There is no such format, or a card is for several people.
     """
     if format not in FORMATS:
-        raise UsageError(f"format={format}: takes {', '.join(FORMATS)}")
+        raise SettingError("format", format, f": takes {', '.join(FORMATS)}")
     values = [dict(person.values) for person in people]
     if format == "json":
         return json.dumps({"people": values}, ensure_ascii=False, indent=1)
