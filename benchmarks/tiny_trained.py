@@ -104,8 +104,8 @@ def a_case(draw: random.Random, reports: int, others: int = 3) -> tuple[Case, di
         persona = Persona(
             name=name,
             age=draw.randrange(20, 80),
-            traits=", ".join(draw.sample(_TRAITS, 2)),
-            background=f"{name} is a {trade}.",
+            character=", ".join(draw.sample(_TRAITS, 2)),
+            background=(f"{name} is a {trade}.",),
         )
         pair.append(Participant(persona=persona, memories=memories_of(texts, time), activity="waiting"))
     place = f"the {draw.choice(_PLACES)}"

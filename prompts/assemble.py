@@ -169,16 +169,27 @@ def _with_lead(material: UtteranceMaterial, block: str, items: Iterable[Part]) -
 def _basic_info(material: UtteranceMaterial, layout: Layout) -> list[Part]:
     speaker = material.start.participant(material.speaker)
     persona = speaker.persona
-    known = persona.model_dump(exclude_none=True)
-    if persona.traits is not None:  # in a meeting they may be poles
-        known["traits"] = translated_list(persona.traits.split(", "), material.language)
-    if speaker.secret is not None:
-        known["secret"] = speaker.secret
-    order = dict.fromkeys((*_BASIC_INFO.get(material.wording, ()), *known))
+    traits = persona.character.split(", ") if persona.character else speaker.big_five
+    known: dict[str, Sequence[object]] = {
+        "name": [persona.name],
+        "age": [] if persona.age is None else [persona.age],
+        "traits": [translated_list(traits, material.language)] if traits else [],
+        "background": persona.background,
+        "lifestyle": [persona.lifestyle] if persona.lifestyle else [],
+        "home": [persona.home] if persona.home else [],
+        "secret": speaker.secrets,
+    }
     items = [
-        Part("item", _fill(material, f"basic_info.{name}", value=known[name]), name) for name in order if name in known
+        Part("item", _fill(material, f"basic_info.{field}", value=value), _number(field, number, len(known[field])))
+        for field in dict.fromkeys((*_BASIC_INFO.get(material.wording, ()), *known))
+        for number, value in enumerate(known[field], start=1)
     ]
     return _with_lead(material, "basic_info", [*items, *_character(material)])
+
+
+def _number(entry: str, number: int, count: int) -> str:
+    """Return the id of a unit within its block: that of its entry, with its number where there are several."""
+    return entry if count == 1 else f"{entry}_{number}"
 
 
 def _character(material: UtteranceMaterial) -> Iterable[Part]:

@@ -40,7 +40,7 @@ def _rendered(situation: AgentSituation, lines: Sequence[str], ask: str, tokeniz
     """Return a prompt as plain text, a unit on each line; all choices share everything before the last line."""
     texts, meeting = template("choices", situation.language), situation.meeting
     about = {"name": situation.name, "title": meeting.title, "description": meeting.description}
-    parts = [texts.fill("person", {"value": situation.agent.persona.background or situation.name})]
+    parts = [texts.fill("person", {"value": situation.agent.persona.known_background or situation.name})]
     parts += [texts.fill("meeting", about), *lines, ask]
     units = [Unit(id=f"choice.{i}", block="choice", kind="text", text=text) for i, text in enumerate(parts, 1)]
     tokens: list[int] = []

@@ -124,14 +124,12 @@ def _self(situation: AgentSituation) -> Iterable[NumberedPart]:
         return (_SELF, "item", texts.fill(f"self.{entry}", variables))
 
     yield (_SELF, "text", texts.fill("self.lead", {"name": situation.name}))
-    if agent.persona.background:
-        yield item("background", value=agent.persona.background)
+    yield from (item("background", value=fact) for fact in agent.persona.background)
     yield item("traits", value=translated_list(situation.character.big_five, language))
     yield from (item("description", value=description) for description in situation.character.descriptions)
     if agent.setting:
         yield item("setting", value=agent.setting)
-    if agent.secret:
-        yield item("secret", value=agent.secret)
+    yield from (item("secret", value=secret) for secret in agent.secrets)
     yield from (item("relation", other=name, value=relation) for name, relation in agent.relations)
     yield from (item("goal", value=goal.text) for goal in agent.goals)
     if agent.interests:

@@ -85,10 +85,10 @@ def _person(moment: Moment, texts: PromptTemplate) -> Iterator[NumberedPart]:
     yield "self", "text", texts.fill("person", {"name": persona.name})
     if persona.age is not None:
         yield "self", "item", texts.fill("age", {"name": persona.name, "age": persona.age})
-    known = [persona.traits, persona.background, persona.lifestyle, persona.home, person.activity, *moment.situation]
-    yield from _items(texts, (text for text in known if text))
-    if person.secret is not None:
-        yield "self", "item", texts.fill("secret", {"name": persona.name, "text": person.secret})
+    about = [persona.character, *persona.background, persona.lifestyle, persona.home, person.activity]
+    yield from _items(texts, (text for text in (*about, *moment.situation) if text))
+    for secret in person.secrets:
+        yield "self", "item", texts.fill("secret", {"name": persona.name, "text": secret})
     if isinstance(person, Attendee):
         yield from _attendee(moment, person, texts)
     if isinstance(person, Villager):

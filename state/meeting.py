@@ -30,13 +30,6 @@ LATENCY_CLASSES: dict[LatencyClass, tuple[float, float]] = {
 }
 
 
-class Goal(Record):
-    """Something that an agent wants of the meeting."""
-
-    text: str = Field(min_length=1)
-    sub_goals: tuple[str, ...] = Field(default=(), description="the plan, in order; made by the model where empty")
-
-
 class WillingnessWeights(Record):
     """The weights of the parts of an agent's willingness. Source: ChatAgents App. B, Eq. 1 (α, β, γ, δ)."""
 
@@ -52,18 +45,8 @@ class WillingnessWeights(Record):
 
 
 class Attendee(Participant):
-    """A participant in a group chat, as the scenario has them."""
+    """A participant in a group chat, as the scenario has them: a person, and how they come, wait and speak up."""
 
-    big_five: tuple[str, ...] = Field(
-        default=(), description="poles, at most one of each dimension; the others are drawn by the run's seed"
-    )
-    descriptions: tuple[str, ...] = Field(
-        default=(), description="how they think and talk; made by the model from the poles where empty"
-    )
-    setting: str | None = Field(default=None, description="what is special about them in this meeting")
-    goals: tuple[Goal, ...] = ()
-    interests: tuple[str, ...] = Field(default=(), description="topics that their role cares about")
-    relations: tuple[tuple[str, str], ...] = Field(default=(), description="pairs of another's name and how they stand")
     emotion: str = Field(default="calm", description="what they feel at the start, one of EMOTIONS")
     joins: datetime | None = Field(default=None, description="when they come; None: they are there from the start")
     leaves: datetime | None = Field(default=None, description="when they have to go; None: they stay to the end")

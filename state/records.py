@@ -3,10 +3,17 @@
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from tertulia.state.person import Memory as Memory
+from tertulia.state.person import MemoryKind as MemoryKind
+from tertulia.state.person import Participant as Participant
+from tertulia.state.person import Persona as Persona
+from tertulia.state.person import Record as Record
+from tertulia.state.person import Remembered as Remembered
+from tertulia.state.person import Stream as Stream
 
 UnitKind = Literal["item", "text"]
-MemoryKind = Literal["event", "thought", "chat"]
 Origin = Literal["drawn", "backup", "rewritten", "by_hand", "vetoed"]
 RunStatus = Literal["running", "interrupted", "failed", "finished"]
 RunKind = Literal["dialogue", "group_chat", "album_chat"]
@@ -32,13 +39,6 @@ BLOCK_INITIALS = {
 LONGEST_S = 1e9
 
 
-class Record(BaseModel):
-    """Base of all records: immutable, strict about unknown fields."""
-
-    # A command needs few of the records: a validator is built at its first use.
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-
 class HasWithheld(Record):
     """A record that lists withheld facts: facts of its source that cannot be known yet at its time."""
 
@@ -46,38 +46,6 @@ class HasWithheld(Record):
 
 
 # --- the people ------------------------------------------------------------------------------------------------------
-
-
-class Memory(Record):
-    """An entry of an agent's memory stream. Source: Park et al. 2023, memory stream; APP §2."""
-
-    id: str
-    kind: MemoryKind
-    text: str
-    created: datetime
-    importance: float = Field(ge=0, le=10, description="poignancy, 0 (mundane) to 10 (moving)")
-
-
-class Remembered(Memory):
-    """A memory of a stream, with the memories that it was drawn from. Source: Park et al. 2023, §4.2."""
-
-    evidence: tuple[str, ...] = Field(default=(), description="ids of the memories that an insight was drawn from")
-
-
-class Stream(Record):
-    """A memory stream in a simulation, as it was at some time.
-
-    Attributes:
-        length: The number of memories that it had; later ones are not seen.
-        embedder: The id of the embedder of its memories.
-        without: Ids of memories that are passed over.
-    """
-
-    simulation: str
-    agent: str
-    length: int = Field(ge=0)
-    embedder: str
-    without: tuple[str, ...] = ()
 
 
 class Utterance(Record):
@@ -94,37 +62,12 @@ class Dialogue(Record):
     utterances: tuple[Utterance, ...]
 
 
-class Persona(Record):
-    """The facts of a person throughout a scenario; a field is `None` if it is not known."""
-
-    name: str = Field(min_length=1)
-    age: int | None = None
-    traits: str | None = None
-    background: str | None = None
-    lifestyle: str | None = None
-    home: str | None = None
-
-
 class HumanNeeds(Record):
     """How an agent feels during a case. Source: APP A.3, after Humanoid Agents (Wang et al. 2023)."""
 
     unsatisfied: tuple[tuple[str, str], ...] = Field(description="pairs of modifier (may be empty) and adjective")
     emotion: str | None = Field(description="None: neutral")
     closeness: str = Field(description="how close the agent feels to the listener")
-
-
-class Participant(Record):
-    """A person as they enter a case. Their memories are strictly from before it."""
-
-    persona: Persona
-    memories: tuple[Memory, ...]
-    activity: str | None = Field(default=None, description="what they were doing at that moment")
-    secret: str | None = Field(
-        default=None, exclude_if=lambda text: text is None, description="what only they know, and keep to themselves"
-    )
-    stream: Stream | None = Field(
-        default=None, description="in a simulation, what they remember beside `memories`; it stays in the store"
-    )
 
 
 class Appointment(Record):

@@ -40,7 +40,7 @@ def conversation(scenario: str, turns: int, address: str, model: str, folder: Pa
 def person(participant: Participant) -> Person:
     """Return what is known of a participant."""
     persona, goal = participant.persona, "to have a good talk"
-    facts = [persona.background, f"{persona.name} is {persona.age}, {persona.traits}."]
+    facts: list[str | None] = [*persona.background, f"{persona.name} is {persona.age}, {persona.character}."]
     if isinstance(participant, Attendee):
         facts += [participant.setting, *participant.descriptions]
         goal = "; ".join(goal.text for goal in participant.goals) or goal
@@ -49,7 +49,7 @@ def person(participant: Participant) -> Person:
     memories = sorted(participant.memories, key=lambda memory: (-memory.importance, memory.created))[:MEMORIES]
     return Person(
         name=persona.name,
-        summary=persona.background or persona.name,
+        summary=persona.known_background or persona.name,
         persona=" ".join(" ".join(fact.split()) for fact in facts if fact),
         goal=goal,
         memories=tuple(memory.text for memory in memories),

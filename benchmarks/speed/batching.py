@@ -122,7 +122,7 @@ def townspeople() -> list[Participant]:
 def prompt_for(person: Participant, tokenizer: Tokenizer) -> RenderedPrompt:
     """Return a prompt of a persona, as many of their last memories as fit, and the task."""
     persona = person.persona
-    about = [f"You are {persona.name}, {persona.age}, {persona.traits}.", persona.background, persona.lifestyle]
+    about = [f"You are {persona.name}, {persona.age}, {persona.character}.", *persona.background, persona.lifestyle]
     texts = [text for text in about if text] + [TASK]
     for memory in reversed(person.memories):
         longer = [*texts[:-1], memory.text, TASK]

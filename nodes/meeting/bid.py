@@ -78,7 +78,7 @@ def topic_part(view: View) -> float:
     agent = view.agent
     known = [
         translated_list(view.character.big_five, view.language),
-        agent.persona.background,
+        agent.persona.known_background,
         agent.setting,
         *(goal.text for goal in agent.goals),
         *agent.interests,

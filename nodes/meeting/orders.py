@@ -49,10 +49,8 @@ async def centralised(state: GroupState, runtime: Runtime[Context]) -> GroupStat
     context = runtime.context.of("", "think")
     candidates, language = _candidates(state, context), context.parameters.language
     fill = template("cognition", language).fill
-    people = [
-        fill("moderator.person", {"name": name, "value": context.meeting.participant(name).persona.background or "–"})
-        for name in candidates
-    ]
+    known = {name: context.meeting.participant(name).persona.known_background for name in candidates}
+    people = [fill("moderator.person", {"name": name, "value": about or "–"}) for name, about in known.items()]
     turns = latest_turns(context, state["turn"], context.parameters.working_memory)
     generator = keyed_generator(context.seed, round=state["round"], node="example_moderator")
     question = Question(

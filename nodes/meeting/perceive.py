@@ -86,7 +86,7 @@ def aspects_of(view: View, message: Turn | None) -> dict[str, list[str]]:
     """Return the texts that a message is compared with, by aspect, participants' names taken out of them."""
     agent, meeting = view.agent, view.meeting
     number, was_there = 0 if message is None else message.turn, came_s(meeting, view.name) == 0
-    known = [agent.persona.background, agent.setting, *(goal.text for goal in agent.goals), *agent.interests]
+    known = [*agent.persona.background, agent.setting, *(goal.text for goal in agent.goals), *agent.interests]
     subject = [meeting.title if message is None else f"{meeting.title}. {meeting.description}"]
     if meeting.opening is not None and was_there and number:
         subject.append(meeting.opening.text)

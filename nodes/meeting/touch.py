@@ -154,7 +154,7 @@ class Room:
         memories = [memory for memory in attendee.memories if may_be_recalled(memory)]
         memories.sort(key=lambda memory: -memory.importance)
         texts = [
-            attendee.persona.background,
+            attendee.persona.known_background,
             attendee.setting,
             *attendee.interests,
             *(text for pair in plan for text in pair),

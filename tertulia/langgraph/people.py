@@ -56,8 +56,8 @@ def _fields(person: Any) -> dict[str, Any]:
         return {"name": person}
     if isinstance(person, Mapping):
         return dict(person)
-    if hasattr(person, "in_meeting"):  # as a scenario file has them
-        return dict(person.in_meeting())
+    if hasattr(person, "in_file"):  # as a scenario file has them
+        return dict(person.in_file())
     if hasattr(person, "persona"):  # a record of a scenario
         return _of_record(person)
     if hasattr(person, "model_dump"):
@@ -66,13 +66,16 @@ def _fields(person: Any) -> dict[str, Any]:
 
 
 def _of_record(person: Participant) -> dict[str, Any]:
-    fields = {name: value for name, value in person.persona.model_dump().items() if value is not None}
-    fields |= {"activity": person.activity, "secret": person.secret}
+    known = person.model_dump(include=set(Participant.model_fields) - {"persona", "memories", "stream"})
+    fields = {**person.persona.model_dump(), **known, "traits": known.get("big_five"), "big_five": None}
+    fields["goals"] = [{"goal": goal.text, "sub_goals": goal.sub_goals} for goal in person.goals]
+    fields["relations"] = dict(person.relations)
     fields["memories"] = [
         {"text": memory.text, "time": str(memory.created), "importance": memory.importance, "kind": memory.kind}
+        | ({"keys": memory.keys} if memory.keys else {})
         for memory in person.memories
     ]
-    return {name: value for name, value in fields.items() if value is not None}
+    return {name: value for name, value in fields.items() if value not in (None, (), [], {})}
 
 
 def start_of(
@@ -99,7 +102,8 @@ def start_of(
         raise PeopleError(f"{name} would talk alone; give two people at least, or a message of somebody else")
     if len(attendees) == 2 and not is_meeting:
         initiator, partner = (
-            Participant(persona=a.persona, memories=a.memories, activity=a.activity, secret=a.secret) for a in attendees
+            Participant(**{field: getattr(attendee, field) for field in Participant.model_fields})
+            for attendee in attendees
         )
         return Case(
             scenario=SCENARIO, time=TIME, place=place, description=topic or None, initiator=initiator, partner=partner
@@ -128,24 +132,16 @@ def check_people(people: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _attendee(given: Mapping[str, Any]) -> Attendee:
-    """Return a person as a meeting has them; `traits` and `description` may be words."""
-    fields = dict(given)
-    if isinstance(traits := fields.get("traits"), str):
-        del fields["traits"]
-        fields["character"] = ", ".join(filter(None, (traits, fields.get("character"))))
-    if isinstance(description := fields.pop("description", None), str):
-        fields.setdefault("background", description)
+    """Return a person as a meeting has them."""
     try:
-        person = MeetingPerson.model_validate(fields)
+        person = MeetingPerson.model_validate(given)
     except ValidationError as error:
         first = error.errors()[0]
         at = ".".join(map(str, first["loc"]))
         hint = nearest_hint(at, MeetingPerson.model_fields) if first["type"] == "extra_forbidden" else ""
         words = "unknown field" if first["type"] == "extra_forbidden" else value_problem(first)
-        raise PeopleError(f"{fields['name']}: {at}={first['input']!r:.60}: {words}{hint}") from None
-    return Attendee(
-        persona=person.persona(person.traits_text), memories=person.remembered(TIME), **person.record_fields()
-    )
+        raise PeopleError(f"{given['name']}: {at}={first['input']!r:.60}: {words}{hint}") from None
+    return Attendee(persona=person.persona(), memories=person.remembered(TIME), **person.record_fields())
 
 
 # --- albums ---------------------------------------------------------------------------------------------------------

@@ -15,9 +15,9 @@ from tertulia.state.meeting import Attendee, Meeting, Start
 from tertulia.state.records import Case, Memory, Participant, Persona, Stream
 from tertulia.state.wrong_values import value_problem
 from tertulia.worlds.meeting_file import MeetingPerson
+from tertulia.worlds.person_fields import field_named
 from tertulia.worlds.pictures import checked_text
-from tertulia.worlds.scenario_file import DialoguePerson
-from tertulia.worlds.scenario_parts import LONG_KNOWN
+from tertulia.worlds.scenario_parts import LONG_KNOWN, ScenarioPerson
 from tertulia.worlds.yaml_file import unknown
 
 #: Fields of a person that can't change in mid-run, with the reason.
@@ -43,7 +43,8 @@ def with_person(start: Start, path: str, value: str) -> Start:
     if isinstance(start, Population):
         return _with_property(start, start.participant(name), path, field, value)
     head, _, part = field.partition(".")
-    kind = DialoguePerson if isinstance(start, Case) else MeetingPerson
+    kind = ScenarioPerson if isinstance(start, Case) else MeetingPerson
+    head = field_named(head) or head
     if head in _FIXED:
         raise UsageError(f"{path}: {head} can't change in mid-run: {_FIXED[head]}")
     if head not in kind.model_fields or (part and head != "weights"):
@@ -56,27 +57,23 @@ def with_person(start: Start, path: str, value: str) -> Start:
     if part:
         assert isinstance(participant, Attendee)
         parsed = {**participant.weights.model_dump(), part: parsed}
-    needed = {"memories": ["needed in a file"]} if isinstance(start, Case) else {}
     try:
-        person = kind.model_validate({"name": name, head: parsed, **needed})
+        person = kind.model_validate({"name": name, head: parsed})
     except ValidationError as error:
         raise UsageError(f"{path}={value}: {value_problem(error.errors()[0])}") from None
-    if isinstance(person, MeetingPerson) and (strangers := set(person.relations) - set(start.names)):
+    if strangers := set(person.relations) - set(start.names):
         raise UsageError(f"{path}: {_no_participant(min(strangers), start)}")
-    return _with_participant(start, participant.model_copy(update=_changed_fields(person, head, participant)))
+    return _with_participant(start, participant.model_copy(update=_changed_fields(person, participant)))
 
 
-def _changed_fields(person: MeetingPerson | DialoguePerson, field: str, participant: Participant) -> dict[str, Any]:
-    """Return the fields of a participant's record that a field of a scenario file fills."""
-    persona: dict[str, Any] = {}
-    if field in ("traits", "character"):
-        persona["traits"] = person.traits_text
-    elif field in Persona.model_fields:
-        persona[field] = getattr(person, field)
-    record = person.record_fields()
+def _changed_fields(person: ScenarioPerson, participant: Participant) -> dict[str, Any]:
+    """Return the fields of a participant's record that the one given field of a scenario file fills."""
+    (field,) = person.model_fields_set - {"name"}
+    if field in Persona.model_fields:
+        changed = getattr(person.persona(), field)
+        return {"persona": participant.persona.model_copy(update={field: changed})}
     name = "big_five" if field == "traits" else field
-    changes = {name: record[name]} if name in record else {}
-    return changes | ({"persona": participant.persona.model_copy(update=persona)} if persona else {})
+    return {name: person.record_fields()[name]}
 
 
 def with_memory(start: Start, name: str, text: str) -> Start:

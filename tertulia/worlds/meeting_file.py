@@ -34,21 +34,23 @@ from datetime import datetime
 from datetime import time as clock_time
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator
+from pydantic import BeforeValidator, Field, PlainValidator
 
 from tertulia.state.errors import ScenarioError
-from tertulia.state.meeting import BIG_FIVE, EMOTIONS, Attendee, Goal, LatencyClass, Meeting, WillingnessWeights
+from tertulia.state.meeting import EMOTIONS, Attendee, LatencyClass, Meeting, WillingnessWeights
 from tertulia.state.parameters import GROUP_CHAT, Order, Parameters
 from tertulia.state.records import Utterance
 from tertulia.state.wrong_values import shown
 from tertulia.worlds.scenario_parts import (
     Composed,
     Part,
+    ScenarioGoal,
     ScenarioPerson,
     Text,
     Time,
     bad_parameters,
     late_memories,
+    odd_people,
     read_time,
     without_aliases,
 )
@@ -68,13 +70,9 @@ _ROUNDING = 1e-9
 _FIELDS_OF_A_MEETING = ("kind", "order", "mechanisms", "goals")
 
 #: Fields of a person that the record of an attendee has too, with the same name and value.
-_SAME_IN_RECORD = (
-    *("activity", "secret", "descriptions", "setting", "interests", "emotion"),
-    *("latency", "weights", "propensity", "silence_discomfort", "model"),
-)
+_SAME_IN_RECORD = ("emotion", "latency", "weights", "propensity", "silence_discomfort", "model")
 
 _CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?")
-POLES = tuple(pole for poles in BIG_FIVE.values() for pole in poles)
 
 
 def is_meeting(values: Any) -> bool:
@@ -100,10 +98,6 @@ def _read_name(value: Any) -> Any:
         words = f"a name stands on one line, without control characters; this has {what}: {shown(value)}"
         raise complete_problem(words)
     return value
-
-
-def _read_goal(value: Any) -> Any:
-    return {"goal": value} if isinstance(value, str) else value
 
 
 def _read_scheduled_time(value: Any) -> datetime | clock_time:
@@ -136,7 +130,6 @@ def _read_latency(value: Any) -> LatencyClass | tuple[float, float]:
 
 
 Name = Annotated[Text, BeforeValidator(_read_name)]
-Pole = Annotated[str, one_of("trait", POLES)]
 Emotion = Annotated[str, one_of("emotion", EMOTIONS)]
 OrderName = Annotated[str, one_of("order", get_args(Order))]
 ScheduledTime = Annotated[datetime | clock_time, PlainValidator(_read_scheduled_time, json_schema_input_type=str)]
@@ -150,17 +143,6 @@ Latency = Annotated[
         ],
     ),
 ]
-
-
-class ScenarioGoal(Part):
-    """A goal of a participant; a plain string is a goal without a plan."""
-
-    goal: Text
-    sub_goals: tuple[Text, ...] = Field(default=(), description="the plan, in order; the model makes it where empty")
-
-    def record(self) -> Goal:
-        """Return the goal as agents have it."""
-        return Goal(text=self.goal, sub_goals=self.sub_goals)
 
 
 class OwnedGoal(ScenarioGoal):
@@ -191,23 +173,10 @@ class Limits(Part):
     minutes: float | None = Field(default=None, gt=0, description="simulated minutes")
 
 
-GoalEntry = Annotated[ScenarioGoal, BeforeValidator(_read_goal, json_schema_input_type=Text | ScenarioGoal)]
-
-
-class MeetingRole(ScenarioPerson):
-    """The further fields of a participant of a meeting, besides their traits."""
-
-    model_config = ConfigDict(defer_build=True)  # never instantiated itself
+class MeetingPerson(ScenarioPerson):
+    """A participant of a meeting: a person, and how they come, wait and speak up."""
 
     name: Name
-    character: Text | None = Field(default=None, description="in words; the traits where left out")
-    descriptions: tuple[Text, ...] = Field(
-        default=(), max_length=10, description="how they think and talk; the model writes ten where left out"
-    )
-    setting: Text | None = Field(default=None, description="what is special about them in this meeting")
-    goals: tuple[GoalEntry, ...] = ()
-    interests: tuple[Text, ...] = Field(default=(), description="topics that their role cares about")
-    relations: dict[Text, Text] = Field(default={}, description="how they stand to others, by name")
     emotion: Emotion = Field(default="calm", description="what they feel at the start")
     schedule: Schedule = Schedule()
     latency: Latency | None = Field(
@@ -222,29 +191,9 @@ class MeetingRole(ScenarioPerson):
     )
     model: Text | None = Field(default=None, description="the model that speaks for them; the run's where left out")
 
-
-class MeetingPerson(MeetingRole):
-    """A participant of a meeting; every field but the name may be left out."""
-
-    model_config = ConfigDict(defer_build=False)
-
-    traits: tuple[Pole, ...] = Field(
-        default=(), description="poles of the Big Five, one of a dimension at most; the others are drawn by the seed"
-    )
-
-    @property
-    def traits_text(self) -> str | None:
-        """The character in words, or the names of the traits."""
-        return self.character or ", ".join(self.traits) or None
-
     def record_fields(self) -> dict[str, Any]:
         """Return the fields of an `Attendee` besides persona, memories and schedule."""
-        return {
-            **{field: getattr(self, field) for field in _SAME_IN_RECORD},
-            "big_five": self.traits,
-            "goals": tuple(goal.record() for goal in self.goals),
-            "relations": tuple(self.relations.items()),
-        }
+        return {**super().record_fields(), **{field: getattr(self, field) for field in _SAME_IN_RECORD}}
 
 
 class MeetingScenario(Composed):
@@ -307,13 +256,7 @@ class MeetingScenario(Composed):
                 yield ("mechanisms", number), unknown("mechanism", name, mechanisms)
         yield from self._setting_problems()
         yield from late_memories(self.participants, self.time)
-        for number, person in enumerate(self.participants):
-            yield from _duplicate_traits(person.traits, number)
-            for partner in person.relations:
-                if partner == person.name:
-                    yield ("participants", number, "relations", partner), "stands for a relation to oneself"
-                elif partner not in names:
-                    yield ("participants", number, "relations", partner), _not_a_participant(partner, names)
+        yield from odd_people(self.participants)
         for number, goal in enumerate(self.goals):
             if goal.owner not in names:
                 yield ("goals", number, "owner"), _not_a_participant(goal.owner, names)
@@ -327,7 +270,7 @@ class MeetingScenario(Composed):
         fields = person.record_fields()
         fields["goals"] += tuple(goal.record() for goal in self.goals if goal.owner == person.name)
         return Attendee(
-            persona=person.persona(person.traits_text),
+            persona=person.persona(),
             memories=person.remembered(self.time),
             joins=joins,
             leaves=leaves,
@@ -419,16 +362,6 @@ def duplicate_names(names: Iterable[str]) -> Iterator[tuple[int, str]]:
         if folded in seen:
             yield number, f"{name!r} is there already, as {seen[folded]!r}; give them names that differ"
         seen[folded] = name
-
-
-def _duplicate_traits(poles: Iterable[str], person: int) -> Iterator[Problem]:
-    seen: dict[str, str] = {}
-    for index, pole in enumerate(poles):
-        dimension = next(dimension for dimension, both in BIG_FIVE.items() if pole in both)
-        if dimension in seen:
-            words = f"{pole!r} and {seen[dimension]!r} are both of {dimension}; keep one"
-            yield ("participants", person, "traits", index), words
-        seen[dimension] = pole
 
 
 def _not_a_participant(name: str, names: Iterable[str]) -> str:

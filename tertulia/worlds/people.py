@@ -1,29 +1,18 @@
 """People as objects of Python: one person for a dialogue or a meeting, and those of a file."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, PrivateAttr, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, model_validator
 
 from tertulia.state.errors import ScenarioError
 from tertulia.state.wrong_values import shown
-from tertulia.worlds.meeting_file import POLES, MeetingRole
-from tertulia.worlds.yaml_file import YamlFile, complete_problem, unknown
+from tertulia.worlds.meeting_file import MeetingPerson
+from tertulia.worlds.yaml_file import YamlFile
 
 Made = TypeVar("Made", bound=BaseModel)
-
-
-def _read_traits(value: Any) -> str | tuple[str, ...]:
-    if isinstance(value, str):
-        return value.strip()
-    if not isinstance(value, Sequence):
-        raise complete_problem(f"takes poles of the Big Five, or a text: {shown(value)}")
-    for pole in value:
-        if pole not in POLES:
-            raise complete_problem(unknown("trait", pole, POLES))
-    return tuple(value)
 
 
 #: The remedy for a field that only people of an album chat have.
@@ -38,7 +27,7 @@ class _VillagersOnly(BaseModel):
     role: None = None
 
 
-class Person(MeetingRole):
+class Person(MeetingPerson):
     """A person of a dialogue or a meeting; only the name is required.
 
     ::
@@ -46,13 +35,11 @@ class Person(MeetingRole):
         tertulia.Person(name="Ines", age=41, traits="patient, dry", memories=["Ines lent Joao her second boat."])
         tertulia.Person(name="Nora", traits=["extroverted", "open"], goals=["leave with one decision"])
 
-    Attributes:
-        traits: A text, or poles of the Big Five, one of a dimension at most; a meeting draws the others by its seed.
-
-    The other fields are those of a participant in a scenario file (docs/scenarios.md): `age`, `background`,
-    `lifestyle`, `home`, `activity`, `secret`, `memories`; and in a meeting `character`, `descriptions`, `setting`,
-    `goals`, `interests`, `relations`, `emotion`, `schedule`, `latency`, `weights`, `propensity`, `silence_discomfort`
-    and `model`.
+    The fields are those of a participant in a scenario file (docs/scenarios.md): `age`, `occupation`, `character` (in
+    words), `traits` (poles of the Big Five; a text is the character), `background` (a text, or a list of facts),
+    `lifestyle`, `home`, `style`, `examples`, `activity`, `secrets`, `memories`, `goals`, `interests`, `relations`,
+    `descriptions`, `setting`; and in a meeting alone `emotion`, `schedule`, `latency`, `weights`, `propensity`,
+    `silence_discomfort` and `model`. Other names of them are read too (`worlds/person_fields.py`).
 
     Raises:
         ScenarioError: A field is missing, unknown, or has a value that it can't have.
@@ -69,7 +56,9 @@ class Person(MeetingRole):
     # Commands import this and make no person: the validator is built at its first use.
     model_config = ConfigDict(defer_build=True)
 
-    traits: Annotated[str | Sequence[str], PlainValidator(_read_traits)] = Field(default=())
+    if TYPE_CHECKING:  # a program gives lists, and traits in words
+
+        def __init__(self, **fields: Any) -> None: ...
 
     #: Whether it was read from a file, so that the file alone names its model.
     _of_file: bool = PrivateAttr(default=False)
@@ -88,25 +77,10 @@ class Person(MeetingRole):
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
         """Yield the fields that are given."""
-        yield from self._values().items()
+        yield from self.in_file().items()
 
-    def in_dialogue(self) -> dict[str, Any]:
-        """Return the fields as a dialogue's file has them; those that only meetings have are kept, to be refused."""
-        values = self._values()
-        traits = values.pop("traits", None)
-        words = traits if isinstance(traits, str) else ", ".join(traits or ())
-        given = values.pop("character", None) or words
-        return {**values, "traits": given} if given else values
-
-    def in_meeting(self) -> dict[str, Any]:
-        """Return the fields as a meeting's file has them: traits in words are the character."""
-        values = self._values()
-        if isinstance(traits := values.get("traits"), str):
-            del values["traits"]
-            values["character"] = ", ".join(filter(None, (traits, values.get("character"))))
-        return values
-
-    def _values(self) -> dict[str, Any]:
+    def in_file(self) -> dict[str, Any]:
+        """Return the fields as a scenario file has them, those at their defaults left out."""
         values = self.model_dump(by_alias=True, exclude_defaults=True)
         return {"name": self.name, **{name: plain(value) for name, value in values.items()}}
 

@@ -8,7 +8,7 @@ description: The last spare key has been missing since breakfast.
 participants:            # the first begins
   - name: Ida Falk
     age: 31
-    traits: patient, wry
+    character: patient, wry
     activity: emptying the drawers
     memories:
       - Ida Falk has had the only spare key since March.
@@ -37,32 +37,16 @@ from tertulia.worlds.characters.participants import names_files, with_people_of_
 from tertulia.worlds.meeting_file import MeetingScenario, is_meeting, meeting_schema_condition
 from tertulia.worlds.scenario_parts import (
     Composed,
-    MemoryEntry,
     Part,
     ScenarioPerson,
     Text,
     Time,
     bad_parameters,
     late_memories,
+    odd_people,
     too_late,
 )
 from tertulia.worlds.yaml_file import Problem, YamlFile
-
-
-class DialoguePerson(ScenarioPerson):
-    """A person of a dialogue; every field but the name and the memories may be left out."""
-
-    traits: Text | None = None
-    memories: tuple[MemoryEntry, ...] = Field(min_length=1)
-
-    @property
-    def traits_text(self) -> str | None:
-        """The traits in words."""
-        return self.traits
-
-    def record_fields(self) -> dict[str, Any]:
-        """Return the fields of a `Participant` besides persona and memories."""
-        return {"activity": self.activity, "secret": self.secret}
 
 
 class ScenarioDialogue(Part):
@@ -79,7 +63,7 @@ class TwoPartyScenario(Composed):
     description: Text | None = Field(default=None, description="the situation, as both know it")
     time: Time
     place: Text | None = None
-    participants: tuple[DialoguePerson, ...] = Field(min_length=2, max_length=2)
+    participants: tuple[ScenarioPerson, ...] = Field(min_length=2, max_length=2)
     previous_dialogues: tuple[ScenarioDialogue, ...] = ()
     lines: tuple[tuple[Text, Text], ...] = Field(
         default=(), description="what the two say, for `tertulia tune`, which teaches it; a run says its own"
@@ -89,7 +73,7 @@ class TwoPartyScenario(Composed):
         """Return the case that the file describes."""
         initiator, partner = (
             Participant(
-                persona=person.persona(person.traits_text),
+                persona=person.persona(),
                 memories=person.remembered(self.time),
                 **person.record_fields(),
             )
@@ -121,6 +105,7 @@ class TwoPartyScenario(Composed):
         if names[0] == names[1]:
             yield ("participants", 1, "name"), f"both are called {names[0]!r}; give them names that differ"
         yield from late_memories(self.participants, self.time)
+        yield from odd_people(self.participants)
         for number, dialogue in enumerate(self.previous_dialogues):
             if dialogue.time >= self.time:
                 yield ("previous_dialogues", number, "time"), too_late(dialogue.time, self.time)

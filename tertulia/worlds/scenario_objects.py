@@ -61,7 +61,7 @@ class FileObject(ScenarioObject):
             raise ScenarioError(f"{self.noun}: participants: takes a list of people: {shown(people)}")
         people = list(people)
         names = self._models_of_users(people)
-        given["participants"] = [self._in_file(person) if isinstance(person, Person) else person for person in people]
+        given["participants"] = [person.in_file() if isinstance(person, Person) else person for person in people]
         name = given.get("name")
         place = Path(f"{self.noun} {shown(name)}" if isinstance(name, str) else self.noun)
         self._take(check_scenario(YamlFile(place, None, plain(given), has_lines=False), self.model), None, Path.cwd())
@@ -70,9 +70,6 @@ class FileObject(ScenarioObject):
     def _take(self, content: TwoPartyScenario | MeetingScenario, file: str | None, folder: Path) -> None:
         self.content, self.file, self.folder = content, file, folder
         self.is_users, self._named = False, frozenset[str]()
-
-    def _in_file(self, person: Person) -> dict[str, Any]:
-        raise NotImplementedError
 
     @staticmethod
     def _models_of_users(people: Iterable[object]) -> frozenset[str]:
@@ -289,9 +286,6 @@ class Case(FileObject):
         given |= {"previous_dialogues": previous_dialogues, "language": language, "parameters": parameters}
         self._fill({**given, **fields})
 
-    def _in_file(self, person: Person) -> dict[str, Any]:
-        return person.in_dialogue()
-
 
 class Meeting(FileObject):
     """A meeting of two or more people as an object, as a scenario file describes it; each decides when to speak.
@@ -361,9 +355,6 @@ class Meeting(FileObject):
         given |= {"ends": ends, "opening": opening, "goals": goals, "mechanisms": mechanisms, "order": order}
         given |= {"lambda": removal_factor, "limits": limits or None, "language": language, "parameters": parameters}
         self._fill({**given, **fields})
-
-    def _in_file(self, person: Person) -> dict[str, Any]:
-        return person.in_meeting()
 
 
 def _values_of(content: TwoPartyScenario | MeetingScenario) -> dict[str, Any]:

@@ -6,14 +6,16 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
 from tertulia.state.errors import UsageError
 from tertulia.state.languages import Language
 from tertulia.state.parameters import ALIASES, LISTED, SETTABLE, Parameters
+from tertulia.state.person import Goal, SpeechExample
 from tertulia.state.records import Memory, MemoryKind, Persona
 from tertulia.state.wrong_values import shown
-from tertulia.worlds.yaml_file import Problem, complete_problem, unknown
+from tertulia.worlds.person_fields import POLES, doubled_poles, misspelt, with_field_names, with_synonyms
+from tertulia.worlds.yaml_file import Problem, complete_problem, one_of, unknown
 
 #: How long before the scenario a memory without a time was made.
 LONG_KNOWN = timedelta(days=1)
@@ -101,26 +103,100 @@ class ScenarioMemory(Part):
     time: Time | None = None
     importance: float = Field(default=5, ge=0, le=10)
     kind: MemoryKind = "thought"
+    keys: tuple[Text, ...] = Field(default=(), description="words that call it up when they are heard")
 
 
 MemoryEntry = Annotated[ScenarioMemory, BeforeValidator(_read_memory, json_schema_input_type=Text | ScenarioMemory)]
 
 
+class ScenarioExample(Part):
+    """A line that shows how a person speaks; a plain string is one that follows nothing."""
+
+    after: str = Field(default="", description="the line before it, said to them")
+    text: Text
+
+
+class ScenarioGoal(Part):
+    """A goal of a person; a plain string is a goal without a plan."""
+
+    goal: Text
+    sub_goals: tuple[Text, ...] = Field(default=(), description="the plan, in order; the model makes it where empty")
+
+    def record(self) -> Goal:
+        """Return the goal as agents have it."""
+        return Goal(text=self.goal, sub_goals=self.sub_goals)
+
+
+def _read_example(value: Any) -> Any:
+    return {"text": value} if isinstance(value, str) else value
+
+
+def _read_goal(value: Any) -> Any:
+    return {"goal": value} if isinstance(value, str) else value
+
+
+def _read_texts(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+ExampleEntry = Annotated[ScenarioExample, BeforeValidator(_read_example, json_schema_input_type=Text | ScenarioExample)]
+GoalEntry = Annotated[ScenarioGoal, BeforeValidator(_read_goal, json_schema_input_type=Text | ScenarioGoal)]
+Texts = Annotated[
+    tuple[Text, ...],
+    BeforeValidator(_read_texts, json_schema_input_type=Text | tuple[Text, ...]),
+    PlainSerializer(lambda texts: texts[0] if len(texts) == 1 else list(texts), return_type=Any),
+]
+Pole = Annotated[str, one_of("trait", POLES)]
+
+
 class ScenarioPerson(Part):
-    """A participant; every field but the name may be left out."""
+    """A person of a conversation; every field but the name may be left out."""
+
+    model_config = ConfigDict(json_schema_extra=with_synonyms)
 
     name: Text
     age: int | None = Field(default=None, ge=0)
-    background: Text | None = None
+    occupation: Text | None = Field(default=None, description="their work")
+    character: Text | None = Field(default=None, description="in words")
+    traits: tuple[Pole, ...] = Field(
+        default=(), description="poles of the Big Five, one of a dimension at most; a text is the character"
+    )
+    background: Texts = Field(default=(), description="a text, or a list of facts")
     lifestyle: Text | None = None
     home: Text | None = None
+    style: Text | None = Field(default=None, description="how they speak")
+    examples: tuple[ExampleEntry, ...] = Field(default=(), description="lines that show how they speak")
     activity: Text | None = Field(default=None, description="what they are doing, as in: Ida was …")
-    secret: Text | None = Field(default=None, description="what they keep to themselves; only they are told")
+    secrets: Texts = Field(default=(), description="what they keep to themselves; only they are told")
     memories: tuple[MemoryEntry, ...] = ()
+    goals: tuple[GoalEntry, ...] = ()
+    interests: tuple[Text, ...] = Field(default=(), description="topics that their role cares about")
+    relations: dict[Text, Text] = Field(default={}, description="how they stand to others, by name")
+    descriptions: tuple[Text, ...] = Field(
+        default=(), max_length=10, description="how they think and talk; a meeting's model writes ten where left out"
+    )
+    setting: Text | None = Field(default=None, description="what is special about them in this conversation")
 
-    def persona(self, traits: str | None) -> Persona:
+    @model_validator(mode="before")
+    @classmethod
+    def _under_field_names(cls, values: Any) -> Any:
+        return with_field_names(values)
+
+    def persona(self) -> Persona:
         """Return the persona: the facts that hold at any time."""
-        return Persona(**self.model_dump(include=set(Persona.model_fields) - {"traits"}), traits=traits)
+        same = ("name", "age", "occupation", "character", "background", "lifestyle", "home", "style")
+        examples = (SpeechExample(after=example.after, text=example.text) for example in self.examples)
+        return Persona(**{field: getattr(self, field) for field in same}, examples=tuple(examples))
+
+    def record_fields(self) -> dict[str, Any]:
+        """Return the fields of a `Participant` besides persona and memories."""
+        same = ("activity", "secrets", "interests", "descriptions", "setting")
+        return {
+            **{field: getattr(self, field) for field in same},
+            "big_five": self.traits,
+            "goals": tuple(goal.record() for goal in self.goals),
+            "relations": tuple(self.relations.items()),
+        }
 
     def remembered(self, time: datetime) -> tuple[Memory, ...]:
         """Return the memories at a time, oldest first; their ids number their place in the file."""
@@ -131,6 +207,7 @@ class ScenarioPerson(Part):
                 text=memory.text,
                 created=memory.time or time - LONG_KNOWN,
                 importance=memory.importance,
+                keys=memory.keys,
             )
             for number, memory in enumerate(self.memories, start=1)
         )
@@ -143,6 +220,20 @@ def late_memories(people: Sequence[ScenarioPerson], time: datetime) -> Iterator[
         for index, memory in enumerate(person.memories):
             if memory.time and memory.time >= time:
                 yield ("participants", number, "memories", index, "time"), too_late(memory.time, time)
+
+
+def odd_people(people: Sequence[ScenarioPerson]) -> Iterator[Problem]:
+    """Yield two poles of one dimension, a relation to oneself, and one to a name that is a participant's misspelt."""
+    names = [person.name for person in people]
+    for number, person in enumerate(people):
+        at = ("participants", number)
+        for index, words in doubled_poles(person.traits):
+            yield (*at, "traits", index), words
+        for partner in person.relations:
+            if partner == person.name:
+                yield (*at, "relations", partner), "stands for a relation to oneself"
+            elif partner not in names and (meant := misspelt(partner, names)):
+                yield (*at, "relations", partner), f"{shown(partner)} is no participant (did you mean {meant!r}?)"
 
 
 def too_late(late: datetime, time: datetime) -> str:

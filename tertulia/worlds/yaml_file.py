@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 from tertulia.state.errors import NotFoundError, ScenarioError, UsageError, nearest_hint
 from tertulia.state.files import read_text
 from tertulia.state.wrong_values import problems_of, shown, wrong_value
+from tertulia.worlds.person_fields import field_named
 
 #: A path to a value in the file: keys of mappings and indices of lists.
 Location = tuple[str | int, ...]
@@ -279,7 +280,9 @@ def _line(node: yaml.Node | None, location: Location) -> int:
     line = node.start_mark.line if node else 0
     for part in location:
         if isinstance(node, yaml.MappingNode):
-            key, node = next(((k, v) for k, v in node.value if k.value == str(part)), (None, None))
+            found = [(key, value) for key, value in node.value if key.value == str(part)]
+            found += [(key, value) for key, value in node.value if field_named(str(key.value)) == part]
+            key, node = found[0] if found else (None, None)
             line = key.start_mark.line if key else line
         elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
             node = node.value[part]

@@ -43,7 +43,7 @@ def test_several_files_are_a_meeting_and_a_lorebook_goes_to_all(cli: Cli, files:
     assert values["kind"] == "group_chat"
     assert all(person["memories"] for person in values["participants"])
     assert "Habits: She never lends a key to Uma." in values["participants"][0]["background"]
-    assert "Rosa: Your sister, who keeps goats." in values["participants"][1]["background"]
+    assert values["participants"][1]["relations"] == {"Rosa": "Your sister, who keeps goats."}
     assert cli("run", "m.yaml", "--rehearse", "--rounds", "2").code == 0
 
 

@@ -16,7 +16,8 @@ from tertulia.nodes.meeting.willingness import moved, reach_of, weighted_sum, wh
 from tertulia.runs.driving.conversation import drive
 from tertulia.state.cognition import Bid, Floor, WillingnessParts
 from tertulia.state.language_model import GenerationRequest
-from tertulia.state.meeting import Goal, Meeting, WillingnessWeights
+from tertulia.state.meeting import Meeting, WillingnessWeights
+from tertulia.state.person import Goal
 from tertulia.state.records import Reply
 from tertulia.state.seat import Answer, Invitation
 from tertulia.worlds.catalog import resolve

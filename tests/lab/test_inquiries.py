@@ -34,7 +34,7 @@ def a_meeting_of_six_turns(store: SqlStore, **changes: Any) -> RunRecord:
     record = a_group_run("m33t", status="finished", model="scripted", **changes)
     meeting = a_quay(
         participants=(
-            a_quay().participants[0].model_copy(update={"secret": "Ana has sold her boat."}),
+            a_quay().participants[0].model_copy(update={"secrets": ("Ana has sold her boat.",)}),
             an_attendee("Bo", joins=at(0.5)),
             an_attendee("Cy"),
             an_attendee("Dee", leaves=at(0.9)),

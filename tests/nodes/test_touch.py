@@ -17,8 +17,9 @@ from tertulia.nodes.meeting.view import View
 from tertulia.state.cognition import Bid, Character, SubGoal, Touch
 from tertulia.state.context import Context, RunCache
 from tertulia.state.graph_state import cognition_of, first_state
-from tertulia.state.meeting import Goal, Meeting
+from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Parameters
+from tertulia.state.person import Goal
 from tertulia.state.records import Turn, TurnRecord
 
 MATTER = "The rope of the crane is worn, and the winch of the crane is rusty."

@@ -22,7 +22,7 @@ CHINESE = "".join(f"第{n}年，瑪拉替鄰居補了漁網。" for n in range(3
 
 def a_prompt(background: str | None, memories: int = 4) -> Prompt:
     case = a_pier(memories)
-    persona = case.initiator.persona.model_copy(update={"background": background})
+    persona = case.initiator.persona.model_copy(update={"background": (background,) if background else ()})
     case = case.model_copy(update={"initiator": case.initiator.model_copy(update={"persona": persona})})
     material = UtteranceMaterial(
         start=case, speaker="Mara", listeners=["Piotr"], memories=case.initiator.memories, turns=()

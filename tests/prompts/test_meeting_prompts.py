@@ -19,8 +19,9 @@ from tertulia.prompts.units import FIXED_UNITS
 from tertulia.prompts.vary import with_lengths
 from tertulia.state.cognition import Assessment, Character, SubGoal
 from tertulia.state.errors import UsageError
-from tertulia.state.meeting import Goal, Meeting
+from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Layout, Parameters
+from tertulia.state.person import Goal
 from tertulia.state.records import Prompt, Turn
 from tertulia.worlds.catalog import MEETINGS, resolve
 
@@ -83,6 +84,7 @@ def test_what_drives_speech_is_in_the_prompt(layout: Layout) -> None:
     assert texts(prompt, "basic_info") == [
         "This is Ana.",
         "Name: Ana",
+        "Character: extroverted, agreeable, conscientious, emotionally stable, open",
         "Background: Ana keeps a boat at the quay.",
         "Personality: extroverted, agreeable, conscientious, emotionally stable, open",
         "Cares about: the crane, the summer fair",

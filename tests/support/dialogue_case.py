@@ -38,7 +38,7 @@ def a_pier(memories: int = 12) -> Case:
     """The case: Mara comes upon Piotr, with so many memories each."""
     people = [
         Participant(
-            persona=Persona(name="Mara", age=34, traits="patient, curious", background="Mara sells fish."),
+            persona=Persona(name="Mara", age=34, character="patient, curious", background=("Mara sells fish.",)),
             memories=many_memories("Mara", memories),
             activity="mending a net",
         ),

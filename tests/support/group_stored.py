@@ -30,8 +30,9 @@ from tertulia.state.cognition import (
     SubGoal,
     WillingnessParts,
 )
-from tertulia.state.meeting import Attendee, Goal, Meeting
+from tertulia.state.meeting import Attendee, Meeting
 from tertulia.state.parameters import GROUP_CHAT, Parameters
+from tertulia.state.person import Goal
 from tertulia.state.records import Persona, Prompt, Reply, RunRecord, Turn, TurnRecord, Unit, Utterance
 from tertulia.state.store import Store
 from tertulia.storage.parts.search import search
@@ -76,7 +77,7 @@ def a_meeting(names: tuple[str, ...] = NAMES) -> Meeting:
     ada, ben, cleo, dev = names
     people = (
         Attendee(
-            persona=Persona(name=ada, background="plans the summer day"),
+            persona=Persona(name=ada, background=("plans the summer day",)),
             memories=(),
             goals=(Goal(text="settle where and when"),),
             setting="wants a decision today",

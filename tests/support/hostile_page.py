@@ -100,7 +100,7 @@ def write_hostile_store(path: Path) -> dict[str, str]:
 def _write_dialogue(store: Any, run: str) -> None:
     people = [
         Participant(
-            persona=Persona(name=name, background="a keeper"),
+            persona=Persona(name=name, background=("a keeper",)),
             activity="reading",
             memories=(Memory(id="1", kind="event", created=NOW, importance=3, text="m"),),
         )

@@ -10,7 +10,8 @@ from support.scripted import ScriptedModel
 from tertulia.nodes.mechanisms.registry import MECHANISMS
 from tertulia.runs.driving.conversation import drive
 from tertulia.state.context import Context
-from tertulia.state.meeting import Attendee, Goal, Meeting, WillingnessWeights
+from tertulia.state.meeting import Attendee, Meeting, WillingnessWeights
+from tertulia.state.person import Goal
 from tertulia.state.records import Persona, Turn, Utterance
 from tertulia.storage.store import SqlStore
 
@@ -24,7 +25,7 @@ def at(minutes: float) -> datetime:
 
 def an_attendee(name: str, **changes: Any) -> Attendee:
     known: dict[str, Any] = {
-        "persona": Persona(name=name, background=f"{name} keeps a boat at the quay."),
+        "persona": Persona(name=name, background=(f"{name} keeps a boat at the quay.",)),
         "memories": many_memories(name, 6),
         "big_five": ("extroverted", "agreeable", "conscientious", "emotionally stable", "open"),
         "descriptions": (f"{name} speaks of boats before anything else.",),

@@ -5,7 +5,8 @@ from datetime import timedelta, timezone
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from tertulia.state.meeting import Attendee, Goal, Meeting
+from tertulia.state.meeting import Attendee, Meeting
+from tertulia.state.person import Goal
 from tertulia.state.records import (
     Candidate,
     Case,
@@ -40,7 +41,7 @@ times = st.datetimes(timezones=zones)
 
 
 personas = st.builds(
-    Persona, name=st.text(min_size=1, max_size=8), age=st.none() | st.integers(0, 120), traits=st.none() | texts
+    Persona, name=st.text(min_size=1, max_size=8), age=st.none() | st.integers(0, 120), character=st.none() | texts
 )
 memories = st.builds(
     Memory, id=names, kind=st.sampled_from(["event", "thought", "chat"]), text=texts, created=times,

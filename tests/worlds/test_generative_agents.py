@@ -75,10 +75,10 @@ def test_only_what_lasts_is_taken_from_scratch(run: RunBuilder) -> None:
     run.person("Ann", learned="Ann bakes.", living_area="Town:Mill:attic", daily_plan_req="to sell buns at noon")
     case = case_of(run.talk("12:00:00", "Ann", "Bea", HELLO))
     persona = case.initiator.persona
-    assert (persona.age, persona.traits, persona.background, persona.home) == (
+    assert (persona.age, persona.character, persona.background, persona.home) == (
         30,
         "calm",
-        "Ann bakes.",
+        ("Ann bakes.",),
         "attic at Mill",
     )
     assert "knows how the day ended" not in case.model_dump_json()

@@ -29,7 +29,7 @@ def test_the_meeting_of_a_file(meeting_file: ScenarioFile) -> None:
 
 def test_a_participant_as_the_file_has_them(meeting_file: ScenarioFile) -> None:
     ida = read_meeting(meeting_file()).participant("Ida Falk")
-    assert (ida.persona.age, ida.persona.traits) == (31, "patient")
+    assert (ida.persona.age, ida.persona.character) == (31, "patient")
     assert ida.big_five == ("extroverted", "conscientious")
     assert ida.descriptions == ("Asks first.", "Answers last.")
     assert ida.setting == "Ida Falk has to cook for thirty."
@@ -48,7 +48,7 @@ def test_a_participant_as_the_file_has_them(meeting_file: ScenarioFile) -> None:
 def test_what_is_left_out_has_its_default(meeting_file: ScenarioFile) -> None:
     jonas = read_meeting(meeting_file()).participant("Jonas")
     assert jonas.big_five == jonas.descriptions == jonas.goals == jonas.memories == ()
-    assert (jonas.persona.traits, jonas.emotion, jonas.joins, jonas.propensity) == (None, "calm", None, None)
+    assert (jonas.persona.character, jonas.emotion, jonas.joins, jonas.propensity) == (None, "calm", None, None)
     assert jonas.weights.total == 1
 
 

@@ -25,13 +25,20 @@ def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 # --- a person -------------------------------------------------------------------------------------------------------
 
 
-def test_a_person_is_the_same_in_a_dialogue_and_in_a_meeting_but_for_how_their_traits_are_told() -> None:
+def test_poles_are_traits_and_words_are_character_under_whichever_name() -> None:
     person = Person(name="Ines", age=41, traits=["open", "extroverted"], memories=["She lent a boat."])
-    assert person.in_meeting()["traits"] == ["open", "extroverted"]
-    assert person.in_dialogue()["traits"] == "open, extroverted"
-    in_words = Person(name="Ines", traits=" patient, dry ", character="brisk")
-    assert in_words.in_meeting()["character"] == "patient, dry, brisk"
-    assert in_words.in_dialogue()["traits"] == "brisk"
+    assert person.in_file()["traits"] == ["open", "extroverted"]
+    for given in ({"traits": " patient, dry "}, {"traits": ["patient", "dry"]}, {"Personality": "patient, dry"}):
+        assert Person(name="Ines", **given).in_file() == {"name": "Ines", "character": "patient, dry"}
+
+
+def test_a_field_has_other_names_of_which_one_may_be_given() -> None:
+    person = Person(name="Ines", bio="keeps a café", job="cook", secret="is broke", tone="curt")
+    assert (person.background, person.occupation, person.secrets, person.style) == (
+        ("keeps a café",), "cook", ("is broke",), "curt",
+    )  # fmt: skip
+    with pytest.raises(ScenarioError, match="bio and background are two names of background; keep one of the two"):
+        Person(name="Ines", bio="a", background="b")
     assert repr(Person(name="Bo", age=3)) == "Person(name='Bo', age=3)"
 
 
@@ -41,7 +48,7 @@ def test_a_person_is_the_same_in_a_dialogue_and_in_a_meeting_but_for_how_their_t
         ({}, "Person: name: is missing"),
         ({"name": ""}, "Person '': name:"),
         ({"name": "A\nB"}, "a name stands on one line"),
-        ({"name": "Bo", "traits": ["opn"]}, "Person 'Bo': traits: unknown trait 'opn' (did you mean 'open'?)"),
+        ({"name": "Bo", "traits": ["opn"]}, "Person 'Bo': traits[0]: unknown trait 'opn' (did you mean 'open'?)"),
     ],
 )
 def test_a_person_who_can_t_be_one_is_refused_in_the_words_about_a_file(fields: dict[str, Any], words: str) -> None:

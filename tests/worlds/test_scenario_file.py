@@ -93,11 +93,6 @@ def test_previous_dialogues_come_oldest_first(written) -> None:
         ("08:55:00", "09:30:00", "9: participants[0].memories[0].time: 2024-05-14 09:30:00 is not before"),
         ("2024-05-12", "2024-05-15", "18: previous_dialogues[1].time: 2024-05-15 00:00:00 is not before"),
         (
-            "memories: [Jonas Brandt came home without his coat.]",
-            "memories: []",
-            "12: participants[1].memories: is empty; it needs 1 or more",
-        ),
-        (
             "  - name: Jonas Brandt\n    memories: [Jonas Brandt came home without his coat.]\n",
             "",
             "4: participants: needs 2",

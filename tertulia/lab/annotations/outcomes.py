@@ -14,7 +14,7 @@ from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.state.annotation import Annotation
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.language_model import ReplyField
-from tertulia.state.meeting import Attendee, Meeting, Start
+from tertulia.state.meeting import Meeting, Start
 from tertulia.state.records import Participant, RunRecord, Turn
 
 Dimension = Literal["goal", "relationship", "secret", "knowledge", "believability"]
@@ -82,16 +82,16 @@ def _asked_of(start: Start, name: str, has_partner: bool) -> Iterator[tuple[str,
         )
     if has_partner:
         yield "relationship", []
-    if person.secret is not None:
-        yield "secret", [("secret", person.secret)]
+    if person.secrets:
+        yield "secret", [("secret", secret) for secret in person.secrets]
     if has_partner:
         yield "knowledge", []
     yield "believability", []
 
 
 def _goals_of(participant: Participant) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return a participant's goals, each with its steps, as the scenario has them; those of a dialogue have none."""
-    return tuple((goal.text, goal.sub_goals) for goal in participant.goals) if isinstance(participant, Attendee) else ()
+    """Return a participant's goals, each with its steps, as the scenario has them."""
+    return tuple((goal.text, goal.sub_goals) for goal in participant.goals)
 
 
 def _annotation_request(

@@ -16,7 +16,7 @@ from tertulia.prompts.annotation import ask_self_inventory
 from tertulia.state.album import Villager
 from tertulia.state.annotation import Annotation
 from tertulia.state.cognition import Character
-from tertulia.state.meeting import Attendee, Meeting
+from tertulia.state.meeting import Meeting
 from tertulia.state.records import Participant, Turn
 
 #: The scores of people on the inventory's five traits, in [1, 5].
@@ -97,10 +97,8 @@ def _annotation_request(
 
 def _given(person: Participant, character: Character | None) -> list[str]:
     persona, descriptions = person.persona, () if character is None else character.descriptions
-    texts = [persona.traits, persona.background, persona.lifestyle, person.activity, *descriptions]
-    if isinstance(person, Attendee):
-        texts[4:4] = [person.setting]
-        texts += [goal.text for goal in person.goals]
+    texts = [persona.character, *persona.background, persona.lifestyle, person.activity, person.setting]
+    texts += [*descriptions, *(goal.text for goal in person.goals)]
     if isinstance(person, Villager):
         texts += [f"{name}: {value}" for name, value in person.properties]
     return [text for text in texts if text]

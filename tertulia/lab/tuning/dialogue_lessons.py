@@ -43,7 +43,8 @@ def case_of(scene: DialogueScene) -> Case:
 
 
 def _participant(person: ScenePerson, time: datetime) -> Participant:
-    persona = Persona(name=person.name, age=person.age, traits=person.traits, background=person.background)
+    background = (person.background,) if person.background else ()
+    persona = Persona(name=person.name, age=person.age, character=person.traits, background=background)
     return Participant(persona=persona, memories=memories_of(person.memories, time), activity=person.activity)
 
 

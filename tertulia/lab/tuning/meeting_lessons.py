@@ -15,9 +15,10 @@ from tertulia.prompts.names import clauses, enumerated
 from tertulia.prompts.templates import template
 from tertulia.state.cognition import Assessment, Character, SubGoal
 from tertulia.state.languages import DEFAULT
-from tertulia.state.meeting import Attendee, Goal, Meeting
+from tertulia.state.meeting import Attendee, Meeting
 from tertulia.state.parameters import Parameters
 from tertulia.state.parameters.parameters import GROUP_CHAT
+from tertulia.state.person import Goal
 from tertulia.state.records import Persona
 from tertulia.worlds.scenes import MeetingPerson, MeetingScene, SceneMind
 
@@ -60,7 +61,7 @@ def _meeting_of(scene: MeetingScene) -> Meeting:
 
 def _attendee(person: MeetingPerson, time: datetime) -> Attendee:
     return Attendee(
-        persona=Persona(name=person.name, age=person.age, background=person.background),
+        persona=Persona(name=person.name, age=person.age, background=(person.background,) if person.background else ()),
         memories=memories_of(person.memories, time),
         big_five=person.big_five,
         descriptions=person.descriptions,

@@ -27,7 +27,7 @@ def texts_of(start: Start) -> Iterator[str]:
     for name in start.names:
         participant = start.participant(name)
         persona = participant.persona
-        yield from (persona.traits or "", persona.background or "", persona.lifestyle or "")
+        yield from (persona.character or "", *persona.background, persona.lifestyle or "")
         yield from (memory.text for memory in participant.memories)
 
 

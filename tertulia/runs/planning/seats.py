@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterable
 
 from tertulia.state.errors import NotFoundError, SettingError, UsageError, nearest_hint
-from tertulia.state.meeting import Attendee, Meeting, Start
+from tertulia.state.meeting import Meeting, Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord
 from tertulia.state.seat import is_seat_of
@@ -75,14 +75,14 @@ def role_of(name: str, start: Start) -> list[str]:
     participant = start.participant(name)
     partners = ", ".join(partner for partner in start.names if partner != name)
     lines = [f"You are {name}, with {partners}."]
-    about = [participant.persona.background, participant.persona.traits, participant.activity]
-    if not isinstance(start, Meeting) or not isinstance(participant, Attendee):
-        return [*lines, *_sentence("About you", about), *_sentence("You tell nobody", [participant.secret])]
+    persona = participant.persona
+    traits = persona.character or ", ".join(participant.big_five)
+    about = [*persona.background, traits, participant.activity]
     return [
-        start.description,
+        *([start.description] if isinstance(start, Meeting) else []),
         *lines,
         *_sentence("About you", [*about, participant.setting]),
-        *_sentence("You tell nobody", [participant.secret]),
+        *_sentence("You tell nobody", participant.secrets),
         *_sentence("You want", [goal.text for goal in participant.goals]),
         *(line for partner, relation in participant.relations for line in _sentence(partner, [relation])),
     ]

@@ -14,18 +14,14 @@ _MEMORIES_LISTED = 200
 
 #: How fields of people are typed: one text; one a line; goals with their plans; pairs of a name and a text.
 _OF_ANYBODY = {
-    **dict.fromkeys(("activity", "secret", "background", "lifestyle", "home"), "text"),
+    **dict.fromkeys(("activity", "occupation", "character", "style", "lifestyle", "home", "setting"), "text"),
     "age": "number",
+    **dict.fromkeys(("secrets", "background", "interests", "traits", "descriptions"), "lines"),
+    "goals": "goals",
+    "relations": "pairs",
 }
 _OF_ATTENDEES = {
-    "goals": "goals",
     "emotion": "choice",
-    "setting": "text",
-    "interests": "lines",
-    "relations": "pairs",
-    "character": "text",
-    "traits": "lines",
-    "descriptions": "lines",
     "latency": "choice",
     "propensity": "number",
     "silence_discomfort": "number",
@@ -66,7 +62,7 @@ def _person(person: Participant) -> Document:
 def _fields(person: Participant) -> list[Document]:
     if isinstance(person, Villager):
         return [{"name": name, "how": "plain", "value": value, "choices": []} for name, value in person.properties]
-    how = {**_OF_ATTENDEES, **_OF_ANYBODY} if isinstance(person, Attendee) else {**_OF_ANYBODY, "traits": "text"}
+    how = {**_OF_ANYBODY, **_OF_ATTENDEES} if isinstance(person, Attendee) else _OF_ANYBODY
     fields = [
         {"name": name, "how": kind, "value": _value(person, name), "choices": list(_CHOICES.get(name, ()))}
         for name, kind in how.items()
@@ -81,12 +77,11 @@ def _fields(person: Participant) -> list[Document]:
 
 def _value(person: Participant, field: str) -> Any:
     """Return the value of a field under its name in scenario files."""
-    if field == "traits" and isinstance(person, Attendee):
+    if field == "traits":
         return list(person.big_five)
-    if field == "character":
-        return person.persona.traits
-    if field in ("goals", "relations", "interests", "descriptions"):
-        value = person.model_dump(mode="json")[field]
-        return [{"goal": goal["text"], "sub_goals": goal["sub_goals"]} for goal in value] if field == "goals" else value
+    if field == "goals":
+        return [{"goal": goal.text, "sub_goals": list(goal.sub_goals)} for goal in person.goals]
+    if field == "relations":
+        return [list(pair) for pair in person.relations]
     value = getattr(person.persona if hasattr(person.persona, field) else person, field)
     return list(value) if isinstance(value, tuple) else value

@@ -127,11 +127,11 @@ def _person(participant: Participant) -> str:
     known = [
         *(f"{name}: {value}" for name, value in properties),
         *([str(persona.age)] if persona.age is not None else []),
-        *([persona.traits] if persona.traits else []),
+        *([persona.character] if persona.character else participant.big_five),
         *(stay(participant) if isinstance(participant, Attendee) else []),
     ]
     who = f"- **{escaped(persona.name)}**{''.join(f', {escaped(what)}' for what in known)}"
-    return f"{who}: {escaped(persona.background)}" if persona.background else who
+    return f"{who}: {escaped(persona.known_background)}" if persona.known_background else who
 
 
 def _utterance(turn: Turn, start: Start, silence_s: float) -> str:

@@ -12,6 +12,7 @@ from tertulia.state.text import shortened
 from tertulia.worlds.characters.draft import ImportedPerson
 from tertulia.worlds.characters.tables import MOST_PEOPLE
 from tertulia.worlds.meeting_file import MeetingScenario, is_meeting
+from tertulia.worlds.person_fields import misspelt
 from tertulia.worlds.scenario_file import TwoPartyScenario, check_scenario
 from tertulia.worlds.scenario_objects import PlainDumper
 from tertulia.worlds.yaml_file import MOST_BYTES, YamlFile
@@ -66,14 +67,14 @@ def _meeting_of(names: Sequence[str]) -> str:
 
 
 def _participant(person: ImportedPerson, names: Sequence[str]) -> dict[str, Any]:
-    """Return the fields of a participant; how they stand to people elsewhere is a fact."""
+    """Return the fields of a participant; a relation to somebody elsewhere of nearly a participant's name is a fact."""
     values = dict(person.values)
-    relations = dict(values.pop("relations", {}))
-    apart = [f"{name}: {how}" for name, how in relations.items() if name not in names]
-    here = {name: how for name, how in relations.items() if name in names}
-    if apart:
-        values["background"] = [*values.get("background", ()), *apart]
-    return values | ({"relations": here} if here else {})
+    relations: dict[str, str] = values.pop("relations", {})
+    clashing = [name for name in relations if name == values["name"] or (name not in names and misspelt(name, names))]
+    if clashing:
+        values["background"] = [*values.get("background", ()), *(f"{name}: {relations[name]}" for name in clashing)]
+    kept = {name: how for name, how in relations.items() if name not in clashing}
+    return values | ({"relations": kept} if kept else {})
 
 
 def _after_memories(people: Sequence[ImportedPerson]) -> datetime:

@@ -15,7 +15,7 @@ from typing import Any
 from tertulia.state.errors import ScenarioError, SettingError, nearest_hint
 from tertulia.state.meeting import BIG_FIVE
 from tertulia.worlds.characters.columns import FIELDS, LISTS, canonical
-from tertulia.worlds.characters.draft import OF_FILE, Draft, Rule, age, facts, labelled_facts, listed, text
+from tertulia.worlds.characters.draft import OF_FILE, Draft, Rule, age, big_five, facts, labelled_facts, listed, text
 
 #: The sign between several values in a cell, and the one between a name and the relation to that person.
 BETWEEN, RELATION = "|", ":"
@@ -123,17 +123,19 @@ def _folded(title: str) -> str:
 
 
 def _person_of(number: int, row: Mapping[str, Any], fields: Mapping[str, str | None]) -> Draft:
-    by_field = {field: row[title] for title, field in fields.items() if field and row.get(title) not in (None, "")}
+    named = next((title for title, field in fields.items() if field == "name" and row.get(title)), None)
     first = {_folded(title): str(value) for title, value in row.items() if value}
-    name = str(by_field.get("name") or " ".join(first[n] for n in ("first_name", "last_name") if n in first))
+    name = str(row[named] if named else " ".join(first[n] for n in ("first_name", "last_name") if n in first))
     draft = Draft(name or f"Person {number}", name or f"Person {number}")
     for title, value in row.items():
         field = fields[title]
-        if value in (None, "", [], {}) or field == "name" or (name and not by_field.get("name") and _is_name(title)):
+        if value in (None, "", [], {}) or title == named or (name and not named and _is_name(title)):
             continue
         if field is None:
             draft.leave(title, value, "a column that you left out")
-        elif field:
+        elif _folded(title) == "big_five":
+            big_five(draft, value, title)
+        elif field and field != "name":
             _FIELDS.get(field, _as_it_is(field))(draft, value, title)
         else:
             (listed(OF_FILE) if _NUMBERS.fullmatch(title.strip()) else labelled_facts())(draft, value, title)
