@@ -27,6 +27,7 @@ from tertulia.viewer.documents.people import LONGEST_VALUE, VISITOR, PeopleFile,
 from tertulia.viewer.fork_changes import LONGEST_TEXT
 from tertulia.viewer.sent import check_sender, sent_json
 from tertulia.viewer.starting import Starter
+from tertulia.worlds.catalog import path_from_here
 from tertulia.worlds.characters.draft import ImportedPerson
 from tertulia.worlds.characters.reading import joined, read_people
 from tertulia.worlds.characters.scenario import scenario_of
@@ -121,12 +122,13 @@ class PeoplePages:
             raise SettingError("lambda", factor, ": takes a number from 0 to 1")
         text = await asyncio.to_thread(asked.scenario)
         folder = self._store.absolute().parent if isinstance(self._store, Path) else Path.cwd()
-        words = [] if factor is None else [f"--lambda={factor}"]
+        file, is_new = _write(folder, _file_name(asked.people), text)
+        words = ["run", path_from_here(file.name, folder), "--in-page", "--store", argument_for(self._store)]
+        words += [] if factor is None else [f"--lambda={factor}"]
         words += ["--rehearse"] if rehearse else []
         words += [f"--seat={asked.visitor}"] if asked.has_visitor else []
-        file, is_new = _write(folder, _file_name(asked.people), text)
         try:
-            command = self._starter.start(["run", str(file), *words, "--in-page", "--store", argument_for(self._store)])
+            command = self._starter.start(words)
         except TertuliaError:
             if is_new:
                 file.unlink()

@@ -14,7 +14,7 @@ from tertulia.storage.parts.turns import TurnSummary
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.documents import fields_of, run_document
 from tertulia.views.reading.exchanges import RecordedExchange, read_exchanges
-from tertulia.views.reading.listing import date_of
+from tertulia.views.reading.listing import date_of, names_of_files
 from tertulia.views.reading.timeline import read_timeline
 
 #: Forks that a run's page names; it has a link to all runs.
@@ -31,7 +31,7 @@ def run_page(store: SqlStore, run: str) -> Document:
         "kind": record.kind,
         "people": list(start.names),
         "begins": start.time.isoformat(timespec="seconds"),
-        "title": None if not isinstance(start, Meeting | Population) else start.title,
+        "title": start.title if isinstance(start, Meeting | Population) else _file_title(store, record),
         "place": start.place,
         "stays": _stays(start),
         "date": date_of(record),
@@ -44,6 +44,11 @@ def run_page(store: SqlStore, run: str) -> Document:
         "forks": [_fork(store.run(fork)) for fork in forks[:_NAMED_FORKS]],
         "more_forks": max(0, len(forks) - _NAMED_FORKS),
     }
+
+
+def _file_title(store: SqlStore, run: RunRecord) -> str | None:
+    """Return the name of the file of a dialogue's scenario; `None` for a shipped one."""
+    return names_of_files(store, [(run.run, run.kind, run.scenario)]).get(run.scenario)
 
 
 def _stays(start: Start) -> list[Document]:

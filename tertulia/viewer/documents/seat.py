@@ -19,6 +19,7 @@ from tertulia.state.parameters import Parameters
 from tertulia.state.records import Record, RunRecord, Turn
 from tertulia.state.seat import ANSWERED, ASKED, LEFT, LONGEST, Answer, Asked, Left, in_one_line
 from tertulia.storage.store import SqlStore
+from tertulia.views.reading.listing import names_of_files
 from tertulia.views.wording.phrases import clock
 
 #: The lines that are shown, and the past rounds from which it is told how long one has.
@@ -97,7 +98,7 @@ def seat_page(store: SqlStore, run: str, agent: str) -> Document:
         "version": _VERSION,
         "run": record.run,
         "agent": agent,
-        "title": start.title if isinstance(start, Meeting) else record.scenario,
+        "title": start.title if isinstance(start, Meeting) else _name_of(store, record),
         "kind": record.kind,
         "status": record.status,
         "driven": is_driven(store, record),
@@ -115,6 +116,11 @@ def seat_page(store: SqlStore, run: str, agent: str) -> Document:
         "longest": LONGEST,
         "race": _race(store, record, start, parameters, agent),
     }
+
+
+def _name_of(store: SqlStore, run: RunRecord) -> str:
+    """Return the name of a dialogue's scenario; of a file, no folder of the host's."""
+    return names_of_files(store, [(run.run, run.kind, run.scenario)]).get(run.scenario, run.scenario)
 
 
 def seat_version(store: SqlStore, run: str) -> Hashable:
