@@ -173,8 +173,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._refuse(400, "unsupported", "response_format is not supported")
         if served.refuses_pictures and "image_url" in json.dumps(request["messages"]):
             return self._refuse(served.refuses_pictures[0], "unsupported", served.refuses_pictures[1])
-        if (given := served.instead(request)) is not None:
-            status, told = given
+        if (instead := served.instead(request)) is not None:
+            status, told = instead
             return self._send(status, told if isinstance(told, bytes) else json.dumps(told).encode())
         failure = served.next_failure()
         if failure == "429":
