@@ -15,7 +15,7 @@ from typing import Literal
 from tertulia.state.errors import StorageError
 
 #: The version of these tables, which a store notes as `PRAGMA user_version`; a store of another one is refused.
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 
 #: Tells a store from other programs' SQLite files: `Tert` in ASCII.
 APPLICATION_ID = int.from_bytes(b"Tert", "big")

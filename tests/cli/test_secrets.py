@@ -38,7 +38,7 @@ def test_a_secret_is_told_to_its_owner_alone(cli: Cli, tmp_path: Path, text: str
     told: dict[str, set[bool]] = {}
     with SqlStore.open(tmp_path / "tertulia.db", create=False) as store:
         (run,) = store.runs()
-        assert store.start(run.run).participant("Ana").secret == SECRET
+        assert store.start(run.run).participant("Ana").secrets == (SECRET,)
         for call in store.calls(run.run):
             units = store.prompt(call.prompt).units
             told.setdefault(call.agent, set()).add(any(SECRET in unit.text for unit in units))

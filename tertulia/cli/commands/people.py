@@ -1,7 +1,7 @@
 """`people`: import people from files of other programs, and export them."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,12 +13,11 @@ from tertulia.cli.terminal.tables import Row, print_table
 from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.errors import SettingError, UsageError
 from tertulia.state.text import counted, one_line, path_argument, shortened
+from tertulia.worlds.characters.draft import SHOWN, ImportedPerson
 
-if TYPE_CHECKING:
-    from tertulia.worlds.characters.draft import ImportedPerson
-
-#: Characters of a value that is not taken, in the table.
-_SHOWN = 60
+#: Characters of a value that is not taken, in the table: of a prompt for another program, and of any other.
+_SHOWN = {SHOWN: 500}
+_SHOWN_OTHERWISE = 60
 
 people = typer.Typer(
     cls=Group,
@@ -105,7 +104,7 @@ def export_people(
             progress().print(plain(f"wrote {file}"))
 
 
-def _read(files: list[Path], columns: list[str] | None) -> "tuple[ImportedPerson, ...]":
+def _read(files: list[Path], columns: list[str] | None) -> tuple[ImportedPerson, ...]:
     from tertulia.worlds.characters.reading import joined, read_people
 
     by_title: dict[str, str | None] = {}
@@ -124,7 +123,7 @@ def _read(files: list[Path], columns: list[str] | None) -> "tuple[ImportedPerson
     return found
 
 
-def _document(found: "tuple[ImportedPerson, ...]") -> dict[str, object]:
+def _document(found: tuple[ImportedPerson, ...]) -> dict[str, object]:
     rows = [
         {
             "file": person.file,
@@ -138,13 +137,13 @@ def _document(found: "tuple[ImportedPerson, ...]") -> dict[str, object]:
     return {"schema_version": SCHEMA_VERSION, "people": rows}
 
 
-def _print_not_taken(found: "tuple[ImportedPerson, ...]") -> None:
+def _print_not_taken(found: tuple[ImportedPerson, ...]) -> None:
     rows = [
         Row(
             (
                 person.values["name"] if number == 0 else "",
                 left.field,
-                shortened(one_line(left.value), _SHOWN),
+                shortened(one_line(left.value), _SHOWN.get(left.goes_to, _SHOWN_OTHERWISE)),
                 left.goes_to,
             )
         )

@@ -24,9 +24,12 @@ def opening_page(store: SqlStore, run: str) -> Document:
 def _person(meeting: Meeting, name: str) -> Document:
     """Return the scenario's description of a participant."""
     attendee = meeting.participant(name)
+    persona = attendee.persona
     return {
         "agent": name,
-        **attendee.persona.model_dump(mode="json", exclude={"name"}),
+        **persona.model_dump(mode="json", exclude={"name", "character", "background"}),
+        "traits": persona.character or ", ".join(attendee.big_five) or None,
+        "background": persona.known_background,
         "setting": attendee.setting,
         "goals": [goal.text for goal in attendee.goals],
         "interests": list(attendee.interests),

@@ -21,6 +21,18 @@ from tertulia.worlds.yaml_file import YamlFile
 #: Fields of an entry that choose people; all others are theirs instead of the file's.
 _CHOOSING = ("file", "name", "user")
 
+#: A participant of a file, as JSON Schema.
+PERSON_OF_FILE = {
+    "description": "people of a file of another program; further fields stand over the file's",
+    "type": "object",
+    "properties": {
+        "file": {"type": "string", "description": "in the folder of the scenario, or below it"},
+        "name": {"type": "string", "description": "one of several people; all of them without it"},
+        "user": {"type": "string", "description": "the name in the place of {{user}}"},
+    },
+    "required": ["file"],
+}
+
 
 def names_files(values: Any) -> bool:
     """Return whether a scenario has participants of files."""

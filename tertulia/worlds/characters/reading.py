@@ -269,6 +269,8 @@ def _rows(items: Sequence[Mapping[str, Any]], columns: Mapping[str, str | None],
 def _within(value: Mapping[str, Any], inner: str, columns: Mapping[str, str | None], label: str) -> Found:
     """Return the people of an object around them; its other fields are of the situation, or listed."""
     people = value[inner]
+    if _are_by_name(people):
+        people = [{"name": name, **person} for name, person in people.items()]
     for person in people if isinstance(people, list) else ():
         if isinstance(person, Mapping) and "file" in person:
             raise ScenarioError(f"{label}: names another file, {shown(person['file'])}; import that file")
@@ -281,6 +283,13 @@ def _within(value: Mapping[str, Any], inner: str, columns: Mapping[str, str | No
         elif key != inner and found:
             found[0][1].leave(key, part, OF_FILE if is_own else OF_PROGRAM)
     return [(place, draft, "a scenario" if is_own else kind) for place, draft, kind in found]
+
+
+def _are_by_name(people: Any) -> bool:
+    """Return whether people are an object with a person by each name, and no person itself."""
+    if not isinstance(people, Mapping) or any(is_one(people) for _, is_one, _ in _FORMATS):
+        return False
+    return bool(people) and all(isinstance(person, Mapping) for person in people.values())
 
 
 def _people(found: Found, label: str) -> list[ImportedPerson]:

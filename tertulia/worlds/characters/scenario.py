@@ -1,5 +1,6 @@
 """Make a scenario of people from files: a dialogue of two, or a meeting of more."""
 
+import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -19,6 +20,12 @@ from tertulia.worlds.yaml_file import MOST_BYTES, YamlFile
 
 #: The time of a scenario whose people have no memories of a later one.
 _TIME = datetime(2026, 5, 14, 10, 0)
+
+#: The number of facts about a person alone that the visitor knows; without any, λ would have nothing to take from a
+#: visitor, and a visitor nothing to talk of.
+_KNOWN_FACTS = 6
+
+_SECOND_PERSON = re.compile(r"you\b", re.IGNORECASE)
 
 
 def names_put(people: Sequence[ImportedPerson], user: str | None) -> tuple[ImportedPerson, ...]:
@@ -41,7 +48,7 @@ def scenario_of(people: Sequence[ImportedPerson], user: str | None = None) -> st
     if len(people) > MOST_PEOPLE:
         raise ScenarioError(f"{len(people):,} people are too many for a scenario, which takes {MOST_PEOPLE:,}")
     if len(people) == 1:
-        people = (*people, ImportedPerson({"name": user or "Visitor"}))
+        people = (*people, _visitor(user or "Visitor", people[0]))
         user = None
     put = names_put(people, user)
     names = [person.values["name"] for person in put]
@@ -58,6 +65,13 @@ def scenario_of(people: Sequence[ImportedPerson], user: str | None = None) -> st
     label = Path("the scenario of these people")
     check_scenario(YamlFile.of_text(label, text), MeetingScenario if is_meeting(values) else TwoPartyScenario)
     return text
+
+
+def _visitor(name: str, person: ImportedPerson) -> ImportedPerson:
+    """Return somebody to talk with, who has read how the description of a person begins."""
+    told = [fact for fact in person.values.get("background", ()) if not _SECOND_PERSON.match(fact)]
+    heard = [f"About {person.values['name']}: {fact}" for fact in told[:_KNOWN_FACTS]]
+    return ImportedPerson({"name": name, "memories": heard} if heard else {"name": name})
 
 
 def _meeting_of(names: Sequence[str]) -> str:

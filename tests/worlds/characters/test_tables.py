@@ -79,6 +79,15 @@ def test_a_scenario_is_read_again_and_names_no_other_file(tmp_path: Path) -> Non
         people("participants:\n- file: /etc/passwd\n- name: Bo\n", tmp_path)
 
 
+def test_people_by_name_within_a_file_of_another_program(tmp_path: Path) -> None:
+    text = json.dumps(
+        {"version": 3, "personas": {"Ida": {"role": "painter"}, "Bo": {"personality": "gruff"}}, "turns": [1]}
+    )
+    ida, bo = people(text, tmp_path)
+    assert (ida.values, bo.values) == ({"name": "Ida", "occupation": "painter"}, {"name": "Bo", "character": "gruff"})
+    assert [left.field for left in ida.not_taken] == ["version", "turns"]
+
+
 SOURCES: list[Any] = [CARD_V2, CARD_V3, LOREBOOK, AGENT, PROFILE, PERSONA, SCRATCH]
 
 
