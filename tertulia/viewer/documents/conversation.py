@@ -12,6 +12,7 @@ from tertulia.state.records import RunRecord, Turn
 from tertulia.state.words import spoken_words
 from tertulia.storage.parts.turns import TurnSummary
 from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents.spoken import spoken
 from tertulia.views.reading.documents import fields_of, run_document
 from tertulia.views.reading.exchanges import RecordedExchange, read_exchanges
 from tertulia.views.reading.listing import date_of, names_of_files
@@ -94,16 +95,21 @@ def turns_page(store: SqlStore, run: str, after: int = -1, to: int | None = None
         _turn_row(turn, start, parameters)
         | _making(summaries.get(turn.turn))
         | {"bids": bids.get(turn.round, [])}
-        | ({"exchange": exchanges[turn.turn].document()} if turn.turn in exchanges else {})
+        | ({"exchange": _exchange(exchanges[turn.turn])} if turn.turn in exchanges else {})
         for turn in turns
     ]
     return {"schema_version": SCHEMA_VERSION, "run": record.run, "status": record.status, "turns": rows}
+
+
+def _exchange(exchange: RecordedExchange) -> Document:
+    return exchange.document() | spoken(exchange.answer.text)
 
 
 def _turn_row(turn: Turn, start: Start, parameters: Parameters) -> Document:
     words_s = spoken_words(turn.text) / parameters.speaking_rate_wpm * 60
     return {
         **turn.model_dump(mode="json"),
+        **spoken(turn.text),
         "time": (start.time + timedelta(seconds=turn.sim_time_s)).isoformat(timespec="seconds"),
         "duration_s": parameters.silence_s if turn.speaker is None else words_s,
     }

@@ -19,6 +19,7 @@ from tertulia.state.parameters import Parameters
 from tertulia.state.records import Record, RunRecord, Turn
 from tertulia.state.seat import ANSWERED, ASKED, LEFT, LONGEST, Answer, Asked, Left, in_one_line
 from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents.spoken import spoken
 from tertulia.views.reading.listing import names_of_files
 from tertulia.views.wording.phrases import clock
 
@@ -238,7 +239,8 @@ def _heard(store: SqlStore, record: RunRecord, start: Start, parameters: Paramet
 
 def _line(turn: Turn, start: Start, agent: str) -> Document:
     time = clock(turn.sim_time_s, start).split()[0]
-    return {"turn": turn.turn, "speaker": turn.speaker, "text": turn.text, "time": time, "own": turn.speaker == agent}
+    said = {"speaker": turn.speaker, "text": turn.text, **spoken(turn.text)}
+    return {"turn": turn.turn, **said, "time": time, "own": turn.speaker == agent}
 
 
 def _race(

@@ -4,6 +4,7 @@ from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.parameters import Parameters
 from tertulia.state.words import words
 from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents.spoken import spoken
 from tertulia.views.measuring.costs import calls_paid, cost_document
 from tertulia.views.reading.documents import turn_document
 from tertulia.views.reading.removal import retained
@@ -26,6 +27,9 @@ def turn_page(store: SqlStore, run: str, turn: int) -> Document:
     document = turn_document(store, details) | _removal(store, details, "")
     for part, of_part in details.parts.items():
         document["parts"][part] |= _removal(store, of_part, part)
+    for making in (document, *document.get("parts", {}).values()):
+        for line in (making, *making["candidates"]):
+            line |= spoken(line["text"])
     return document
 
 
