@@ -111,7 +111,7 @@ class ServerClient:
         _certificates()  # here, and not in the loop in which the other models' requests wait
         self._fixed: dict[str, Any] = {"model": model}
         if max_reply_tokens is not None:
-            self._fixed |= dict.fromkeys(LIMITS, max_reply_tokens)
+            self._fixed |= self.limit(max_reply_tokens)
         self._clients: dict[Server, list[Any]] = {}
         self._likelihoods = ServerLikelihoods(model, self.post)
 
@@ -125,6 +125,10 @@ class ServerClient:
             "seed": seed,
             **_OFF,
         }
+
+    def limit(self, tokens: int) -> dict[str, int]:
+        """Return the limit of an answer by both of its names."""
+        return dict.fromkeys(LIMITS, tokens)
 
     async def tells_likelihoods(self, server: Server) -> bool:
         """Return whether a server returns log-probabilities of prompts; it is asked once."""
