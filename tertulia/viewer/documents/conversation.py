@@ -13,6 +13,7 @@ from tertulia.state.words import spoken_words
 from tertulia.storage.parts.turns import TurnSummary
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.spoken import spoken
+from tertulia.views.reading.actions import lines_with_actions
 from tertulia.views.reading.documents import fields_of, run_document
 from tertulia.views.reading.exchanges import RecordedExchange, read_exchanges
 from tertulia.views.reading.listing import date_of, names_of_files
@@ -91,8 +92,9 @@ def turns_page(store: SqlStore, run: str, after: int = -1, to: int | None = None
         exchanges = {exchange.turn.turn: exchange for exchange in read_exchanges(store, record.run, start, first, to)}
     opening = start.opening_turn if isinstance(start, Meeting) and after < 0 else None
     turns = [*([opening] if opening else []), *store.turns(record.run, first, to)]
+    lines = lines_with_actions(store, record, turns)
     rows = [
-        _turn_row(turn, start, parameters)
+        _turn_row(turn, start, parameters, lines.get(turn.turn, turn.text))
         | _making(summaries.get(turn.turn))
         | {"bids": bids.get(turn.round, [])}
         | ({"exchange": _exchange(exchanges[turn.turn])} if turn.turn in exchanges else {})
@@ -105,11 +107,11 @@ def _exchange(exchange: RecordedExchange) -> Document:
     return exchange.document() | spoken(exchange.answer.text)
 
 
-def _turn_row(turn: Turn, start: Start, parameters: Parameters) -> Document:
+def _turn_row(turn: Turn, start: Start, parameters: Parameters, line: str) -> Document:
     words_s = spoken_words(turn.text) / parameters.speaking_rate_wpm * 60
     return {
         **turn.model_dump(mode="json"),
-        **spoken(turn.text),
+        **spoken(line),
         "time": (start.time + timedelta(seconds=turn.sim_time_s)).isoformat(timespec="seconds"),
         "duration_s": parameters.silence_s if turn.speaker is None else words_s,
     }

@@ -4,7 +4,7 @@ The others' minds are not in these documents: they have the lines that the perso
 and of the past races the time until the first word.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from tertulia.state.records import Record, RunRecord, Turn
 from tertulia.state.seat import ANSWERED, ASKED, LEFT, LONGEST, Answer, Asked, Left, in_one_line
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.spoken import spoken
+from tertulia.views.reading.actions import lines_with_actions
 from tertulia.views.reading.listing import names_of_files
 from tertulia.views.wording.phrases import clock
 
@@ -110,7 +111,7 @@ def seat_page(store: SqlStore, run: str, agent: str) -> Document:
         "present": [name for name in present if name != agent],
         "role": role_of(agent, start),
         "memories": [] if latest is None else list(latest.memories),
-        "lines": [_line(turn, start, agent) for turn in _heard(store, record, start, parameters, agent)],
+        "lines": _lines(store, record, start, agent, _heard(store, record, start, parameters, agent)),
         "asked": None if asked is None else asked.invitation.model_dump(include={"turn", "may_pass", "kept"}),
         "answered": None if answer is None else answer.words,
         "waiting_for": [name for name in others if _question(store, record, name) is not None],
@@ -237,10 +238,19 @@ def _heard(store: SqlStore, record: RunRecord, start: Start, parameters: Paramet
     return everything if parameters.hearing == "all" else [turn for turn in everything if was_there(start, agent, turn)]
 
 
-def _line(turn: Turn, start: Start, agent: str) -> Document:
-    time = clock(turn.sim_time_s, start).split()[0]
-    said = {"speaker": turn.speaker, "text": turn.text, **spoken(turn.text)}
-    return {"turn": turn.turn, **said, "time": time, "own": turn.speaker == agent}
+def _lines(store: SqlStore, run: RunRecord, start: Start, agent: str, turns: Sequence[Turn]) -> list[Document]:
+    lines = lines_with_actions(store, run, turns)
+    return [
+        {
+            "turn": turn.turn,
+            "speaker": turn.speaker,
+            "text": turn.text,
+            **spoken(lines.get(turn.turn, turn.text)),
+            "time": clock(turn.sim_time_s, start).split()[0],
+            "own": turn.speaker == agent,
+        }
+        for turn in turns
+    ]
 
 
 def _race(
