@@ -12,7 +12,8 @@ from functools import cached_property, lru_cache
 from tertulia.prompts.attendance import change_entry, lines_and_changes
 from tertulia.prompts.cognition import clock
 from tertulia.prompts.examples import exchanges
-from tertulia.prompts.names import enumerated, listed
+from tertulia.prompts.names import listed
+from tertulia.prompts.person import Fact, facts_of
 from tertulia.prompts.templates import PromptTemplate, template
 from tertulia.prompts.translations import translated, translated_list
 from tertulia.prompts.units import Part, prompt_of
@@ -24,6 +25,10 @@ from tertulia.state.records import Case, HumanNeeds, Memory, Prompt, Turn
 
 #: The order of the facts about a person, if it is not that of the record (APP Table 9).
 _BASIC_INFO: Mapping[Wording, Sequence[str]] = {"paper": ("name", "age", "background", "traits")}
+
+#: The facts of a persona in a prompt for an utterance, and what drives their speech besides goals.
+_FACTS = (*("name", "age", "occupation", "traits", "background", "lifestyle", "home", "style", "secret", "activity"),)
+_DRIVES = ("interests", "description", "setting", "relation")
 
 
 @dataclass(frozen=True)
@@ -167,49 +172,37 @@ def _with_lead(material: UtteranceMaterial, block: str, items: Iterable[Part]) -
 
 
 def _basic_info(material: UtteranceMaterial, layout: Layout) -> list[Part]:
-    speaker = material.start.participant(material.speaker)
-    persona = speaker.persona
-    traits = persona.character.split(", ") if persona.character else speaker.big_five
-    known: dict[str, Sequence[object]] = {
-        "name": [persona.name],
-        "age": [] if persona.age is None else [persona.age],
-        "traits": [translated_list(traits, material.language)] if traits else [],
-        "background": persona.background,
-        "lifestyle": [persona.lifestyle] if persona.lifestyle else [],
-        "home": [persona.home] if persona.home else [],
-        "secret": speaker.secrets,
-    }
-    items = [
-        Part("item", _fill(material, f"basic_info.{field}", value=value), _number(field, number, len(known[field])))
-        for field in dict.fromkeys((*_BASIC_INFO.get(material.wording, ()), *known))
-        for number, value in enumerate(known[field], start=1)
-    ]
-    return _with_lead(material, "basic_info", [*items, *_character(material)])
+    start = material.start
+    order = dict.fromkeys((*_BASIC_INFO.get(material.wording, ()), *_FACTS))
+    facts = [*facts_of(start.participant(material.speaker), order, material.language), *_character(material)]
+    if isinstance(start, Case) and _are_both_active(start):  # `_environment` says it
+        facts = [fact for fact in facts if fact.entry != "activity"]
+    items = (
+        Part("item", _fill(material, f"basic_info.{fact.entry}", "single_message", **fact.variables), fact.id)
+        for fact in facts
+    )
+    return _with_lead(material, "basic_info", items)
 
 
-def _number(entry: str, number: int, count: int) -> str:
-    """Return the id of a unit within its block: that of its entry, with its number where there are several."""
-    return entry if count == 1 else f"{entry}_{number}"
+def _character(material: UtteranceMaterial) -> Iterable[Fact]:
+    """Yield what drives speech: in a meeting the poles and descriptions of the run; in a dialogue the goals, too."""
+    person, inner, language = material.start.participant(material.speaker), material.inner_life, material.language
+    if inner is None:
+        yield from facts_of(person, ("big_five", *_DRIVES), language)
+        for number, goal in enumerate(person.goals, start=1):
+            yield Fact("goal", f"goal_{number}", {"value": goal.text})
+            for at, step in enumerate(goal.sub_goals, start=1):
+                yield Fact("step", f"goal_{number}_step_{at}", {"value": step})
+    else:
+        character = inner.character
+        if character.big_five:
+            yield Fact("big_five", "big_five", {"value": translated_list(character.big_five, language)})
+        yield from facts_of(person, _DRIVES, language, descriptions=character.descriptions)
+    yield from facts_of(person, ("example",), language)
 
 
-def _character(material: UtteranceMaterial) -> Iterable[Part]:
-    if material.inner_life is None or isinstance(material.start, Case):
-        return
-    attendee, character = material.start.participant(material.speaker), material.inner_life.character
-    language = material.language
-    values = {
-        "big_five": translated_list(character.big_five, language),
-        "interests": enumerated(attendee.interests, language),
-    }
-    for entry, value in values.items():
-        if value:
-            yield Part("item", _fill(material, f"basic_info.{entry}", value=value), entry)
-    for number, text in enumerate(character.descriptions, start=1):
-        yield Part("item", _fill(material, "basic_info.description", value=text), f"description_{number}")
-    if attendee.setting:
-        yield Part("item", _fill(material, "basic_info.setting", value=attendee.setting), "setting")
-    for number, (other, text) in enumerate(attendee.relations, start=1):
-        yield Part("item", _fill(material, "basic_info.relation", other=other, value=text), f"relation_{number}")
+def _are_both_active(case: Case) -> bool:
+    return case.initiator.activity is not None and case.partner.activity is not None
 
 
 def _human_needs(material: UtteranceMaterial, layout: Layout) -> list[Part]:
@@ -260,8 +253,7 @@ def _environment(material: UtteranceMaterial, layout: Layout) -> list[Part]:
         return [*parts, *_meeting(material, case)]
     if case.description is not None:
         parts.append(Part("item", _fill(material, "environment.description", value=case.description), "description"))
-    first, second = case.initiator, case.partner
-    known = first.activity is not None and second.activity is not None
+    first, second, known = case.initiator, case.partner, _are_both_active(case)
     entry, agreed = "environment.both_active" if known else "environment.meeting", {}
     if (made := case.appointment) is not None and known:
         entry, agreed = "environment.appointment", {"date": _date(material, made.made), "value": made.what}

@@ -7,12 +7,15 @@ its favourite words after any line. Source: Zhao et al. 2021, "Calibrate Before 
 from collections.abc import Sequence
 
 from tertulia.prompts.cognition import AgentSituation
+from tertulia.prompts.person import lines_of
 from tertulia.prompts.templates import template
 from tertulia.state.language_model import RenderedPrompt, Tokenizer
 from tertulia.state.records import Prompt, Turn, Unit
 
 #: Latest lines that a choice is made by.
 _LINES = 4
+#: Facts of the person, behind their background.
+_OF_PERSON = ("age", "occupation", "traits")
 #: Entries of the template: lines without content.
 _NEUTRAL = ("first", "second", "third")
 
@@ -40,7 +43,11 @@ def _rendered(situation: AgentSituation, lines: Sequence[str], ask: str, tokeniz
     """Return a prompt as plain text, a unit on each line; all choices share everything before the last line."""
     texts, meeting = template("choices", situation.language), situation.meeting
     about = {"name": situation.name, "title": meeting.title, "description": meeting.description}
-    parts = [texts.fill("person", {"value": situation.agent.persona.known_background or situation.name})]
+    known = [
+        *situation.agent.persona.background,
+        *lines_of(situation.agent, _OF_PERSON, situation.language, situation.character.big_five),
+    ]
+    parts = [texts.fill("person", {"value": " ".join(known) or situation.name})]
     parts += [texts.fill("meeting", about), *lines, ask]
     units = [Unit(id=f"choice.{i}", block="choice", kind="text", text=text) for i, text in enumerate(parts, 1)]
     tokens: list[int] = []

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from tertulia.prompts.attendance import change_entry, lines_and_changes
-from tertulia.prompts.names import enumerated, listed
+from tertulia.prompts.names import listed
+from tertulia.prompts.person import FOR_THOUGHTS, facts_of
 from tertulia.prompts.templates import template
-from tertulia.prompts.translations import translated, translated_list
+from tertulia.prompts.translations import translated
 from tertulia.prompts.units import NumberedPart
 from tertulia.state.cognition import Character
 from tertulia.state.languages import DEFAULT
@@ -124,16 +125,9 @@ def _self(situation: AgentSituation) -> Iterable[NumberedPart]:
         return (_SELF, "item", texts.fill(f"self.{entry}", variables))
 
     yield (_SELF, "text", texts.fill("self.lead", {"name": situation.name}))
-    yield from (item("background", value=fact) for fact in agent.persona.background)
-    yield item("traits", value=translated_list(situation.character.big_five, language))
-    yield from (item("description", value=description) for description in situation.character.descriptions)
-    if agent.setting:
-        yield item("setting", value=agent.setting)
-    yield from (item("secret", value=secret) for secret in agent.secrets)
-    yield from (item("relation", other=name, value=relation) for name, relation in agent.relations)
-    yield from (item("goal", value=goal.text) for goal in agent.goals)
-    if agent.interests:
-        yield item("interest", value=enumerated(agent.interests, language))
+    character = situation.character
+    for fact in facts_of(agent, FOR_THOUGHTS, language, character.big_five, character.descriptions):
+        yield item(fact.entry, **fact.variables)
     about = {"title": situation.meeting.title, "value": situation.meeting.description}
     yield (_SELF, "item", texts.fill("moment.meeting", about))
     if situation.meeting.place:

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tertulia.prompts.album import PastExchange
+from tertulia.prompts.person import lines_of
 from tertulia.prompts.templates import PromptTemplate, template
 from tertulia.prompts.translations import translated, translated_list
 from tertulia.prompts.units import NumberedPart, numbered
 from tertulia.state.album import Picture, Villager
 from tertulia.state.cognition import Assessment, Character
-from tertulia.state.meeting import Attendee
 from tertulia.state.records import Dialogue, Participant, Prompt, Turn
 
 #: The block that prompts about the same moment have in common, at their beginning.
@@ -85,12 +85,13 @@ def _person(moment: Moment, texts: PromptTemplate) -> Iterator[NumberedPart]:
     yield "self", "text", texts.fill("person", {"name": persona.name})
     if persona.age is not None:
         yield "self", "item", texts.fill("age", {"name": persona.name, "age": persona.age})
+    yield from _facts(moment, ("occupation",))
     about = [persona.character, *persona.background, persona.lifestyle, persona.home, person.activity]
     yield from _items(texts, (text for text in (*about, *moment.situation) if text))
+    yield from _facts(moment, ("style",))
     for secret in person.secrets:
         yield "self", "item", texts.fill("secret", {"name": persona.name, "text": secret})
-    if isinstance(person, Attendee):
-        yield from _attendee(moment, person, texts)
+    yield from _driven(moment, texts)
     if isinstance(person, Villager):
         yield from _villager(moment, person)
     if moment.memories:
@@ -105,25 +106,27 @@ def _person(moment: Moment, texts: PromptTemplate) -> Iterator[NumberedPart]:
         yield from _mind(moment.assessment, persona.name, moment.language)
 
 
-def _attendee(moment: Moment, person: Attendee, texts: PromptTemplate) -> Iterator[NumberedPart]:
-    group = template("group", moment.language)
-    poles = moment.character.big_five if moment.character is not None else person.big_five
+def _facts(moment: Moment, entries: Sequence[str]) -> Iterator[NumberedPart]:
+    for line in lines_of(moment.participant, entries, moment.language):
+        yield "self", "item", line
+
+
+def _driven(moment: Moment, texts: PromptTemplate) -> Iterator[NumberedPart]:
+    """Yield what drives a person: poles, descriptions, interests, relations, goals, and how they speak."""
+    person, character, language = moment.participant, moment.character, moment.language
+    poles = character.big_five if character is not None else person.big_five
     if poles:
-        yield "self", "item", group.fill("basic_info.big_five", {"value": translated_list(poles, moment.language)})
-    descriptions = moment.character.descriptions if moment.character is not None else person.descriptions
+        value = {"value": translated_list(poles, language)}
+        yield "self", "item", template("utterance", language).fill("basic_info.big_five", value)
+    descriptions = character.descriptions if character is not None else person.descriptions
     yield from _items(texts, [*descriptions, *([person.setting] if person.setting else [])])
-    if person.interests:
-        interests = {"value": translated_list(person.interests, moment.language)}
-        yield "self", "item", group.fill("basic_info.interests", interests)
-    for other, how in person.relations:
-        yield "self", "item", group.fill("basic_info.relation", {"other": other, "value": how})
-    for goal in person.goals:
-        yield "self", "item", group.fill("goals.goal", {"value": goal.text})
-    plan = moment.character.plan if moment.character is not None else ()
+    yield from _facts(moment, ("interests", "relation", "goal"))
+    group = template("group", language)
     done = moment.assessment.done if moment.assessment is not None else ()
-    for at, step in enumerate(plan):
+    for at, step in enumerate(character.plan if character is not None else ()):
         is_done = at < len(done) and done[at]
         yield "self", "item", group.fill("goals.done" if is_done else "goals.open", {"value": step.text})
+    yield from _facts(moment, ("example",))
 
 
 def _villager(moment: Moment, person: Villager) -> Iterator[NumberedPart]:

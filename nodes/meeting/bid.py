@@ -73,12 +73,14 @@ def computed_parts(view: View, address: float, need: float, touch: Touch | None 
 def topic_part(view: View) -> float:
     """Return S_topic: cosine of the agent's knowledge vector and the last lines; below 0 counts as 0.
 
-    The knowledge vector is the mean embedding of the agent's traits, background, goals and interests.
+    The knowledge vector is the mean embedding of the agent's character, poles, background, work, goals and interests.
     """
     agent = view.agent
     known = [
+        agent.persona.character,
         translated_list(view.character.big_five, view.language),
         agent.persona.known_background,
+        agent.persona.occupation,
         agent.setting,
         *(goal.text for goal in agent.goals),
         *agent.interests,

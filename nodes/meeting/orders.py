@@ -17,10 +17,12 @@ from tertulia.nodes.shared.names_in_text import is_named
 from tertulia.prompts.cognition import Question, ask_anybody, line_of
 from tertulia.prompts.examples import draw_example
 from tertulia.prompts.names import enumerated
+from tertulia.prompts.person import OUTWARD, lines_of
 from tertulia.prompts.templates import template
 from tertulia.state.context import Context
 from tertulia.state.graph_state import GroupState, cognition_of
 from tertulia.state.language_model import ReplyField
+from tertulia.state.meeting import Attendee
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Reply, Turn
 
@@ -49,7 +51,7 @@ async def centralised(state: GroupState, runtime: Runtime[Context]) -> GroupStat
     context = runtime.context.of("", "think")
     candidates, language = _candidates(state, context), context.parameters.language
     fill = template("cognition", language).fill
-    known = {name: context.meeting.participant(name).persona.known_background for name in candidates}
+    known = {name: _outwardly(context.meeting.participant(name), language) for name in candidates}
     people = [fill("moderator.person", {"name": name, "value": about or "–"}) for name, about in known.items()]
     turns = latest_turns(context, state["turn"], context.parameters.working_memory)
     generator = keyed_generator(context.seed, round=state["round"], node="example_moderator")
@@ -102,6 +104,12 @@ def _give_floor_to(
     first, *others = speakers
     outcome = appointed(state, context, contenders_of(state, context), first, reason, others)
     return give_floor(state, context, outcome)
+
+
+def _outwardly(attendee: Attendee, language: str) -> str:
+    """Return what anybody may know of a participant."""
+    facts = [entry for entry in OUTWARD if entry != "background"]
+    return " ".join([*attendee.persona.background, *lines_of(attendee, facts, language)])
 
 
 def _one_of(names: Sequence[str], language: str) -> str:

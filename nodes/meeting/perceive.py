@@ -86,13 +86,16 @@ def aspects_of(view: View, message: Turn | None) -> dict[str, list[str]]:
     """Return the texts that a message is compared with, by aspect, participants' names taken out of them."""
     agent, meeting = view.agent, view.meeting
     number, was_there = 0 if message is None else message.turn, came_s(meeting, view.name) == 0
-    known = [*agent.persona.background, agent.setting, *(goal.text for goal in agent.goals), *agent.interests]
+    persona, character = agent.persona, view.character
+    known = [*persona.background, persona.occupation, persona.lifestyle, agent.setting]
+    known += [*(goal.text for goal in agent.goals), *agent.interests, *(text for _, text in agent.relations)]
     subject = [meeting.title if message is None else f"{meeting.title}. {meeting.description}"]
     if meeting.opening is not None and was_there and number:
         subject.append(meeting.opening.text)
     last, language = view.last_assessment(), view.language
+    profile = [text for text in (persona.character, translated_list(character.big_five, language)) if text]
     texts = {
-        "profile": [" ".join([translated_list(view.character.big_five, language), *view.character.descriptions])],
+        "profile": [" ".join([*profile, *character.descriptions])],
         "background": [" ".join(part for part in known if part)],
         "emotion": [view.texts.fill("perceived.emotion", {"emotion": translated(view.mind["emotion"], language)})],
         "subject": subject,

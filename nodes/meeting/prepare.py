@@ -8,6 +8,7 @@ from tertulia.nodes.meeting.view import View
 from tertulia.nodes.shared.asking import text_of
 from tertulia.prompts.cognition import Question
 from tertulia.prompts.names import qualities
+from tertulia.prompts.person import FOR_PLANS, OF_CHARACTER, lines_of
 from tertulia.prompts.translations import translated
 from tertulia.state.cognition import Character, SubGoal
 from tertulia.state.context import Context
@@ -19,6 +20,8 @@ from tertulia.state.randomness import keyed_generator
 #: Descriptions of a personality, and steps of a plan, that a model is asked for.
 _DESCRIPTIONS = 10
 _STEPS = 3
+#: Facts by which the model describes how a person thinks and talks, beside the poles.
+_DESCRIBED_BY = tuple(entry for entry in OF_CHARACTER if entry != "big_five")
 #: The number of tokens of each, at least.
 _DESCRIPTION_TOKENS = 36
 _STEP_TOKENS = 16
@@ -55,7 +58,10 @@ async def describe(view: View, big_five: Sequence[str]) -> tuple[str, ...]:
         "personality",
         form=dict.fromkeys(names, view.texts.fill("answer.sentence", {})),
         example=dict(zip(names, view.example("personality"), strict=True)),
-        items=[view.texts.fill("personality.about", {"value": qualities(poles, view.language)})],
+        items=[
+            *([view.texts.fill("personality.about", {"value": qualities(poles, view.language)})] if poles else []),
+            *lines_of(view.agent, _DESCRIBED_BY, view.language, big_five=()),
+        ],
     )
     limit = max(_DESCRIPTION_TOKENS, view.context.parameters.thought_tokens)
     fields = [ReplyField(name, "text", max_tokens=limit) for name in names]
@@ -78,7 +84,10 @@ async def _steps(view: View, goal: str, index: int) -> tuple[str, ...]:
         "plan",
         form=dict.fromkeys(names, view.texts.fill("answer.few_words", {})),
         example=dict(zip(names, view.example("plan"), strict=True)),
-        items=[view.texts.fill("plan.about", {"name": view.name, "goal": goal})],
+        items=[
+            *lines_of(view.agent, FOR_PLANS, view.language),
+            view.texts.fill("plan.about", {"name": view.name, "goal": goal}),
+        ],
         variables={"number": _STEPS},
     )
     limit = max(_STEP_TOKENS, view.context.parameters.reason_tokens)

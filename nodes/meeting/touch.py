@@ -155,6 +155,8 @@ class Room:
         memories.sort(key=lambda memory: -memory.importance)
         texts = [
             attendee.persona.known_background,
+            attendee.persona.occupation,
+            attendee.persona.character,
             attendee.setting,
             *attendee.interests,
             *(text for pair in plan for text in pair),

@@ -19,6 +19,7 @@ from tertulia.prompts.assemble import reply_prefix_of
 from tertulia.prompts.cut import joined
 from tertulia.prompts.judge import RATING_KEYS, assemble_judge_prompt
 from tertulia.prompts.names import listed
+from tertulia.prompts.person import is_example
 from tertulia.prompts.placeholders import form_of, is_placeholder
 from tertulia.prompts.remove import remove_units
 from tertulia.prompts.renaming import renaming_of
@@ -114,7 +115,11 @@ async def judge_by_rating(
     renaming = renaming_of(context.start.names, context.parameters.names)
     language, wording = context.parameters.language, context.parameters.wording
     listeners = listed([renaming.name_of(name) for name in state["present"] if name != speaker], language)
-    chosen = [unit for unit in prompt.units if unit.kind == "item" and (removed is None or unit.id in removed)]
+    chosen = [
+        unit
+        for unit in prompt.units
+        if unit.kind == "item" and (removed is None or unit.id in removed) and not is_example(unit.id)
+    ]
     utterance = utterance_of(candidate.reply, prompt.speaker)
     question = assemble_judge_prompt(prompt.speaker, listeners, joined(chosen), utterance, language, wording)
     generators = tuple(

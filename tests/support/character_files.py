@@ -169,7 +169,7 @@ SCRATCH: dict[str, Any] = {
 def json_file(folder: Path, value: Any, name: str = "person.json") -> Path:
     """Write a value as JSON and return the file."""
     file = folder / name
-    file.write_text(json.dumps(value, ensure_ascii=False), encoding="utf-8")
+    file.write_text(json.dumps(value), encoding="utf-8")
     return file
 
 

@@ -97,7 +97,15 @@ def _annotation_request(
 
 def _given(person: Participant, character: Character | None) -> list[str]:
     persona, descriptions = person.persona, () if character is None else character.descriptions
-    texts = [persona.character, *persona.background, persona.lifestyle, person.activity, person.setting]
+    texts = [
+        persona.occupation,
+        persona.character,
+        persona.style,
+        *persona.background,
+        persona.lifestyle,
+        person.activity,
+        person.setting,
+    ]
     texts += [*descriptions, *(goal.text for goal in person.goals)]
     if isinstance(person, Villager):
         texts += [f"{name}: {value}" for name, value in person.properties]

@@ -27,7 +27,8 @@ def texts_of(start: Start) -> Iterator[str]:
     for name in start.names:
         participant = start.participant(name)
         persona = participant.persona
-        yield from (persona.character or "", *persona.background, persona.lifestyle or "")
+        words = (persona.character, persona.occupation, persona.style, *persona.background, persona.lifestyle)
+        yield from (text for text in words if text)
         yield from (memory.text for memory in participant.memories)
 
 

@@ -78,11 +78,16 @@ def role_of(name: str, start: Start) -> list[str]:
     lines = [f"You are {name}, with {partners}."]
     persona = participant.persona
     traits = persona.character or ", ".join(participant.big_five)
-    about = [*persona.background, traits, participant.activity]
+    age = [str(persona.age)] if persona.age is not None else []
+    about = [*age, persona.occupation, *persona.background, traits, persona.lifestyle, persona.home]
+    about += [participant.activity, participant.setting]
     return [
         *([] if isinstance(start, Population) or not start.description else [start.description]),
         *lines,
-        *_sentence("About you", [*about, participant.setting]),
+        *_sentence("About you", about),
+        *_sentence("How you speak", [persona.style]),
+        *(f"You have said: {example.text}" for example in persona.examples),
+        *_sentence("You care about", participant.interests),
         *_sentence("You tell nobody", participant.secrets),
         *_sentence("You want", [goal.text for goal in participant.goals]),
         *(line for partner, relation in participant.relations for line in _sentence(partner, [relation])),

@@ -129,6 +129,7 @@ def _person(participant: Participant) -> str:
     known = [
         *(f"{name}: {value}" for name, value in properties),
         *([str(persona.age)] if persona.age is not None else []),
+        *([persona.occupation] if persona.occupation else []),
         *([persona.character] if persona.character else participant.big_five),
         *(stay(participant) if isinstance(participant, Attendee) else []),
     ]

@@ -13,7 +13,7 @@ from typing import Any
 from tertulia.state.meeting import BIG_FIVE
 from tertulia.state.text import one_line
 from tertulia.worlds.characters.facts import facts_of, in_a_list, in_title_case, labelled
-from tertulia.worlds.characters.macros import USER, resolved
+from tertulia.worlds.characters.macros import USER, resolved, without_controls
 
 #: Destinations of fields that are not taken.
 SHOWN = "a prompt for another program: shown, not obeyed"
@@ -83,8 +83,8 @@ class Draft:
 
     def __post_init__(self) -> None:
         """Clean the name."""
-        self.name = one_line(self.name)
-        self.char = one_line(self.char) or self.name
+        self.name = one_line(without_controls(self.name))
+        self.char = one_line(without_controls(self.char)) or self.name
         if self.name:
             self.values["name"] = self.name
 

@@ -2,11 +2,15 @@
 
 import re
 
+from tertulia.state.text import whole_characters
+
 #: The other person, until their name is known; any text may have it.
 USER = "{{user}}"
 #: The person of another file, until their name is known: in a lorebook of its own.
 CHAR = "{{char}}"
 
+#: Characters that a terminal would obey, or that turn the order of a text.
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _MACRO = re.compile(r"\{\{([^{}]*)\}\}")
 _TAGS = re.compile(r"<(user|bot|char|charifnotgroup)>", re.IGNORECASE)
@@ -15,6 +19,11 @@ _CHOICES = re.compile(r"::|(?<!\\),")
 
 #: Macros within macros are resolved so many levels deep.
 _DEPTH = 4
+
+
+def without_controls(text: str) -> str:
+    """Return a text without control characters but breaks of lines and tabs, and without halves of characters."""
+    return whole_characters(_CONTROLS.sub("", text))
 
 
 def resolved(text: str, char: str) -> tuple[str, list[str]]:
@@ -44,7 +53,7 @@ def resolved(text: str, char: str) -> tuple[str, list[str]]:
         parts = [part.strip() for part in _CHOICES.split(choice[1])] if choice else []
         return " or ".join(filter(None, parts))
 
-    text = text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
+    text = without_controls(text.replace("\r\n", "\n").replace("\r", "\n"))
     text = _COMMENT.sub(comment, text)
     text = _TAGS.sub(lambda tag: "\0" if tag[1].casefold() == "user" else char, text)
     for _ in range(_DEPTH):
