@@ -16,6 +16,7 @@ from tertulia.state.parameters import (
     MEDIUM,
     MEMORY_ITEMS,
     TEMPERATURE,
+    Actions,
     Choices,
     DraftsBy,
     Ending,
@@ -173,6 +174,8 @@ class GenerationRequest:
             `without_context` lacks. `answer`: half of this and its log-probability (Li et al. 2016, MMI-antiLM, λ =
             1/3); and speech ends with the sentence after which it is highest.
         language: The language of the prompt, for the words that a model on a server gets beside it.
+        people: The names of all people in the prompt: speech of a model on a server ends where it goes on for another.
+        actions: The use of the actions in the speech of a model on a server.
     """
 
     prompt: RenderedPrompt
@@ -189,6 +192,8 @@ class GenerationRequest:
     language: str = DEFAULT
     min_p: float = 0.0
     dry: float = 0.0
+    people: tuple[str, ...] = ()
+    actions: Actions = "keep"
 
     @classmethod
     def of(
@@ -207,6 +212,7 @@ class GenerationRequest:
             top_p=parameters.top_p,
             min_p=parameters.min_p,
             language=parameters.language,
+            actions=parameters.actions,
         )
 
 

@@ -191,6 +191,16 @@ class Reply(Record):
         exclude_if=lambda thought: thought is None,
         description="the model's reasoning, which is never said, judged or remembered; None: it showed none",
     )
+    with_actions: dict[str, str] | None = Field(
+        default=None,
+        exclude_if=lambda lines: lines is None,
+        description="by field, the lines as they were written, whose actions are not in `fields`; None: none has any",
+    )
+    remark: str | None = Field(
+        default=None,
+        exclude_if=lambda remark: remark is None,
+        description="how the answer was read where it was not as asked for",
+    )
     unsent: tuple[str, ...] = Field(
         default=(),
         exclude_if=lambda unsent: not unsent,

@@ -17,6 +17,21 @@ def utterance_of(reply: Reply, speaker: str) -> str:
     return one_line(reply.fields[speaker])
 
 
+def names_in_prompts(context: Context) -> tuple[str, ...]:
+    """Return the names that people have in prompts."""
+    renaming = renaming_of(context.start.names, context.parameters.names)
+    return tuple(map(renaming.name_of, context.start.names))
+
+
+def as_asked(written: Reply, reply: Reply, line: str) -> Reply:
+    """Return a reply that was made of a line of another, with the thought and the actions of that one."""
+    lines = (reply.with_actions or {}).items()
+    acted = next((text for name, text in lines if one_line(reply.fields[name]) == line), None)
+    acted_by = next(iter(written.fields))
+    known = {"thought": reply.thought, "remark": reply.remark}
+    return written.model_copy(update={**known, "with_actions": None if acted is None else {acted_by: acted}})
+
+
 def written_reply(prompt: Prompt, text: str, ended: object, context: Context) -> Reply:
     """Return the reply that would hold this utterance; `ended` is `None` if replies do not say."""
     ending = None if ended is None else ended is True
@@ -45,6 +60,7 @@ def read_candidate(attempt: int, reply: Reply, speaker: str, origin: Origin = "d
     if (string := reply.fields.get(STRING_SEED)) is not None:
         known |= {"string_seed": str(string)}
         known["remark"] = known.get("remark") or (None if string else "no random string was written")
+    known["remark"] = known.get("remark") or reply.remark
     return Candidate(attempt=attempt, text=utterance_of(reply, speaker), reply=reply, origin=origin, **known)
 
 

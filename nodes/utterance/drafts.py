@@ -1,8 +1,16 @@
 """Draw candidates, each the best of some drafts."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from tertulia.nodes.utterance.candidates import read_candidate, save_candidate, utterance_of, written_reply
+from tertulia.nodes.utterance.candidates import (
+    as_asked,
+    names_in_prompts,
+    read_candidate,
+    save_candidate,
+    utterance_of,
+    written_reply,
+)
 from tertulia.nodes.utterance.monitor import Monitor
 from tertulia.nodes.utterance.requests import prompt_without, sequence_request, spoken_request, what_is_weighed
 from tertulia.prompts.placeholders import form_of
@@ -54,10 +62,13 @@ async def draw_replies(state: UtteranceState, context: Context, draws: Sequence[
     )
     prompt, full = answered(state, context), context.store.prompt(state["prompt"])
     model, tokenizer = context.asked_by(state["speaker"], state["turn"], step), context.model.tokenizer
+    people = names_in_prompts(context)
     if context.parameters.generation == "string_seed":
         request = sequence_request(prompt, generators, tokenizer, context.parameters, full)
-        return [_behind_string(reply, request, prompt, context) for reply in await model.generate(request)]
-    return await model.generate(spoken_request(prompt, generators, tokenizer, context.parameters, full))
+        replies = await model.generate(replace(request, people=people))
+        return [_behind_string(reply, request, prompt, context) for reply in replies]
+    request = spoken_request(prompt, generators, tokenizer, context.parameters, full)
+    return await model.generate(replace(request, people=people))
 
 
 def _behind_string(reply: Reply, request: GenerationRequest, prompt: Prompt, context: Context) -> Reply:
@@ -71,6 +82,7 @@ def _behind_string(reply: Reply, request: GenerationRequest, prompt: Prompt, con
     placeholder = form_of(request.prompt.source)[beside]
     string, text = read_string(str(reply.fields.get(beside, "")), str(reply.fields[text_key]), placeholder)
     written = written_reply(prompt, one_line(text), reply.fields.get(end_key), context)
+    written = as_asked(written, reply, one_line(text))
     return written.model_copy(update={"fields": {**written.fields, STRING_SEED: string}})
 
 

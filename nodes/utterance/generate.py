@@ -1,8 +1,16 @@
 """Generate the utterance from the pruned prompt. Source: APP §3.1; several in one reply: §5."""
 
+from dataclasses import replace
+
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.utterance.candidates import read_candidate, save_candidate, written_reply
+from tertulia.nodes.utterance.candidates import (
+    as_asked,
+    names_in_prompts,
+    read_candidate,
+    save_candidate,
+    written_reply,
+)
 from tertulia.nodes.utterance.drafts import answered, draw_candidates
 from tertulia.nodes.utterance.requests import sequence_request
 from tertulia.prompts.placeholders import form_of
@@ -38,6 +46,7 @@ async def draw_together(state: UtteranceState, context: Context) -> None:
     speaker, turn, step = state["speaker"], state["turn"], step_of(state, "generate")
     generator = keyed_generator(context.seed, round=turn, agent=speaker, node=step)
     request = sequence_request(prompt, (generator,), context.model.tokenizer, parameters, full)
+    request = replace(request, people=names_in_prompts(context))
     (reply,) = await context.asked_by(speaker, turn, step).generate(request)
     keys = candidate_keys(number, parameters.language, parameters.wording, way)
     beside = keys_beside(number, parameters.language, parameters.wording, way)
@@ -56,7 +65,7 @@ async def draw_together(state: UtteranceState, context: Context) -> None:
         ]
     for attempt, index in enumerate(order):
         written = replies[index]
-        whole = written_reply(prompt, written.text, written.ended, context)
+        whole = as_asked(written_reply(prompt, written.text, written.ended, context), reply, written.text)
         candidate = read_candidate(
             *(attempt, whole, prompt.speaker, "backup" if attempt else "drawn"),
             probability=written.probability,

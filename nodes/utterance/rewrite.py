@@ -5,7 +5,9 @@ from dataclasses import replace
 from langgraph.runtime import Runtime
 
 from tertulia.nodes.utterance.candidates import (
+    as_asked,
     candidate_at,
+    names_in_prompts,
     read_candidate,
     save_candidate,
     utterance_of,
@@ -62,10 +64,12 @@ async def rewrite(state: UtteranceState, runtime: Runtime[Context]) -> Utterance
         no_repeat_from=(*not_repeated(prompt, tokenizer), *not_repeated(instructions, tokenizer)),
         no_repeat_ngram=parameters.no_repeat_ngram or 0,
         dry=parameters.dry,
+        people=names_in_prompts(context),
     )
     (reply,) = await context.asked_by(speaker, turn, step).generate(request)
     ended = candidate.reply.fields.get(end_question(prompt.speaker, parameters.language))
-    rewritten_reply = written_reply(prompt, utterance_of(reply, prompt.speaker), ended, context)
+    line = utterance_of(reply, prompt.speaker)
+    rewritten_reply = as_asked(written_reply(prompt, line, ended, context), reply, line)
     save_candidate(state, context, read_candidate(attempt, rewritten_reply, prompt.speaker, "rewritten"))
     return {"attempt": attempt, "set_aside": list(attempts)}
 

@@ -12,6 +12,7 @@ Judge = Literal["rating", "likelihood", "off"]
 Ending = Literal["reply", "continuation", "off"]
 Choices = Literal["reply", "probabilities"]
 DraftsBy = Literal["answer", "context"]
+Actions = Literal["keep", "apart", "drop"]
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,11 @@ class SamplingParameters(ParameterGroup):
     )
     max_utterance_tokens: Annotated[int, Field(ge=8, le=1024)] | Literal["auto"] = Field(
         "auto", description="an utterance ends with a sentence before this; auto: what suits the model"
+    )
+    actions: Actions = Field(
+        "keep",
+        description="actions in the lines of a served model, such as *sets down her cup*: keep them as written; apart: "
+        "shown to readers, not to models; drop them",
     )
     ending: Literal["auto", "reply", "continuation", "off"] = Field(
         "auto",

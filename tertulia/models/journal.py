@@ -138,6 +138,7 @@ def generation_parameters(request: GenerationRequest) -> dict[str, Any]:
         **({"min_p": request.min_p} if request.min_p else {}),
         "no_repeat_ngram": request.no_repeat_ngram,
         **({"dry": request.dry} if request.dry else {}),
+        **({"actions": request.actions} if request.actions != "keep" else {}),
         **({"context_strength": request.context_strength} if weighs_context else {}),
         **({"begun": request.prompt.reply_prefix} if request.prompt.reply_prefix else {}),
     }

@@ -12,12 +12,23 @@ from tertulia.state.errors import UsageError
 _LARGEST_LINE_BYTES = 2_000_000
 
 
-async def sent_json(request: Request) -> Any:
-    """Return the JSON that the page has sent; a page of another site was refused before (viewer/security.py)."""
+def check_sender(request: Request, media_type: str) -> None:
+    """Refuse a request that the page has not sent, or of another media type than the one that the page sends.
+
+    Pages of other sites were refused before (viewer/security.py).
+
+    Raises:
+        HTTPException: It has no origin, or another media type.
+    """
     if not request.headers.get("origin"):
-        raise HTTPException(403, "A seat is taken, a run is paused and a line is checked from the page alone.")
-    if request.headers.get("content-type") != "application/json":
-        raise HTTPException(400, "What is sent is described by JSON.")
+        raise HTTPException(403, "This is done from the page alone.")
+    if request.headers.get("content-type") != media_type:
+        raise HTTPException(400, f"The page sends this as {media_type}.")
+
+
+async def sent_json(request: Request) -> Any:
+    """Return the JSON that the page has sent."""
+    check_sender(request, "application/json")
     body = bytearray()
     async for chunk in request.stream():
         body += chunk

@@ -29,8 +29,10 @@ from tertulia.viewer.documents.measures import KeptTrials, measure_page
 from tertulia.viewer.documents.reported import report_html, report_page
 from tertulia.viewer.fork_changes import LONGEST_TEXT
 from tertulia.viewer.pauses import PausePages
+from tertulia.viewer.people import PeoplePages
 from tertulia.viewer.seats import SeatPages, SeatTokens
 from tertulia.viewer.security import REPORT_PATH, Guards, refusal
+from tertulia.viewer.sent import check_sender
 from tertulia.viewer.starting import Starter
 from tertulia.viewer.store_reader import StoreReader
 
@@ -94,6 +96,7 @@ def build_app(
             Route("/api/start", pages.start, methods=["POST"]),
             *([] if seats is None else _seat_routes(seats)),
             *([] if starter is None else _pause_routes(PausePages(pages.reader, starter))),
+            *([] if starter is None else _people_routes(PeoplePages(store, starter))),
             *([] if check is None else [Route("/api/check", pages.check, methods=["POST"])]),
             Route("/api/{path:path}", pages.document),
             Route(REPORT_PATH, pages.report),
@@ -128,6 +131,15 @@ def _seat_routes(seats: SeatPages) -> list[Route]:
 
 def _pause_routes(pauses: PausePages) -> list[Route]:
     return [Route("/api/pause", pauses.shown), Route("/api/pause", pauses.changed, methods=["POST"])]
+
+
+def _people_routes(people: PeoplePages) -> list[Route]:
+    return [
+        Route("/api/people", people.shown),
+        Route("/api/people", people.bring, methods=["POST"]),
+        Route("/api/people/scenario", people.scenario, methods=["POST"]),
+        Route("/api/people/begin", people.begin, methods=["POST"]),
+    ]
 
 
 class Pages:
@@ -222,10 +234,7 @@ class Pages:
         """Start a fork, or go on with a run."""
         if self._starter is None:
             raise HTTPException(404)
-        if not request.headers.get("origin"):  # one of another site was refused before (tertulia/viewer/security.py)
-            raise HTTPException(403, "A command is started from the page alone.")
-        if request.headers.get("content-type") != "application/json":
-            raise HTTPException(400, "A command is described by JSON.")
+        check_sender(request, "application/json")
         body = b""
         async for chunk in request.stream():
             body += chunk

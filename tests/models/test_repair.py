@@ -26,7 +26,7 @@ def read_fields(written: str, *fields: ReplyField) -> dict[str, Any]:
         "{'Ana': 'Good morning, Bo.', 'over?': False,}",
         '{"Ana": "Good morning, Bo.", "over?": "No, it goes on."}',
         '{"ana": "Good morning, Bo.", "Over": 0}',
-        '{"Ana": "Ana: Good *morning*,\\n Bo.", "over?": "false"}',
+        '{"Ana": "Ana: Good morning,\\n Bo.", "over?": "false"}',
         '<think>{"Ana": "no"} maybe</think>{"Ana": "Good morning, Bo.", "over?": false}',
         'I use {braces}. [{"Ana": "Good morning, Bo.", "over?": false}]',
         '{"over?": false, "Ana": "Good morning, Bo. And th',

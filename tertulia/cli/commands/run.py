@@ -10,7 +10,7 @@ from tertulia.cli.budget import BudgetOptions
 from tertulia.cli.driving import drive_shown
 from tertulia.cli.environment import store_path
 from tertulia.cli.option_groups import DriveOptions, RequestOptions, RunOptions, grouped
-from tertulia.cli.options import RoundsOption
+from tertulia.cli.options import InPageOption, RoundsOption
 from tertulia.cli.steering import SteeringOptions, steered
 from tertulia.cli.terminal.output import data, plain, print_json, progress
 from tertulia.cli.terminal.status_line import status_line
@@ -53,6 +53,7 @@ def run(
     rounds: RoundsOption = None,
     minutes: MinutesOption = None,
     dry_run: DryRunOption = False,
+    in_page: InPageOption = False,
 ) -> None:
     """Run a conversation.
 
@@ -69,7 +70,7 @@ def run(
         if steering.is_asked:
             found = steered(opened, scenario, request, steering, limits, driving.trust_remote_code)
             plan = plan_run(scenario, replace(request, settings={**request.settings, **found}))
-        drive_shown(opened, plan.models, partial(begin, opened, plan), driving, limits)
+        drive_shown(opened, plan.models, partial(begin, opened, plan), driving, limits, in_page)
 
 
 def _print_estimate(plan: "RunPlan", as_json: bool, has_pilot: bool) -> None:

@@ -8,6 +8,8 @@ from tertulia.cli.terminal.output import plain
 from tertulia.state.album import Population
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.records import Turn
+from tertulia.state.spoken import parts_of
+from tertulia.state.text import clean
 from tertulia.views.wording.phrases import attendance, clock, meeting_line, silence
 
 
@@ -48,7 +50,13 @@ def utterance(turn: Turn, silence_s: float | None, is_edited: bool = False) -> T
     if turn.speaker is None:
         return Text(silence(silence_s), "dim italic")
     mark = ("  ✎ rewritten by a person", "dim") if is_edited else ""
-    return Text.assemble(plain(f"{turn.speaker}:", "bold"), " ", plain(turn.text), mark)
+    return Text.assemble(plain(f"{turn.speaker}:", "bold"), " ", spoken(turn.text), mark)
+
+
+def spoken(line: str) -> Text:
+    """Return a line of any origin, its actions in italics."""
+    parts = ((part.text, "italic" if part.kind == "action" else "") for part in parts_of(clean(line)))
+    return Text.assemble(*parts)
 
 
 def meeting_heading(meeting: Meeting | Population) -> Text:

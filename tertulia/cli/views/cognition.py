@@ -148,6 +148,8 @@ def print_calls(console: Console, calls: Sequence[Call], store: Store) -> None:
                 console.print(_indented(plain(in_words(block), "dim")))
             console.print(_indented(plain(unit.text, "" if unit.kind == "item" else "italic"), 4))
         for reply in call.replies:
+            if reply.thought:
+                console.print(_indented(plain(f"it thought, and did not say: {reply.thought}", "dim italic")))
             console.print(Text.assemble(("  → ", "green"), plain(reply.text)))
         console.print()
 

@@ -11,6 +11,7 @@ from tertulia.state.meeting import Meeting, Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Case, RunRecord
 from tertulia.state.store import Store
+from tertulia.views.reading.actions import shown_turns
 from tertulia.views.reading.exchanges import read_exchanges
 from tertulia.views.reading.rewritten import rewritten_turns
 from tertulia.views.reading.rounds import calls_of, read_characters
@@ -42,7 +43,7 @@ def print_run(console: Console, store: Store, run: RunRecord, start: Start) -> N
     silence_s = Parameters.model_validate(run.parameters).silence_s
     turns = turns_with_opening(store, run.run, start)
     edited = rewritten_turns(store, run.run, turns)
-    for before, turn in zip([None, *turns], turns, strict=False):
+    for before, turn in zip([None, *turns], shown_turns(store, run, turns), strict=False):
         print_turn(console, turn, start, silence_s, before, turn.turn in edited)
 
 

@@ -8,14 +8,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tertulia.cli.terminal.lines import spoken
 from tertulia.cli.terminal.output import bar, plain
 from tertulia.state.records import Candidate, Prompt, Unit
-from tertulia.state.text import clean, in_words, number
+from tertulia.state.text import clean, in_words, number, shortened
 from tertulia.views.reading.faults import faults_in_words
 from tertulia.views.reading.removal import remarks, removal_in_words, variations_in_words, written_in_words
 from tertulia.views.reading.turns import LineDetails, as_written
 
 _BAR = 16
+#: Characters of a model's thought that are shown.
+_THOUGHT = 400
 
 
 def print_making(console: Console, details: LineDetails) -> None:
@@ -112,13 +115,21 @@ def _print_candidate(console: Console, candidate: Candidate, details: LineDetail
     runs = ", ".join(number(value, 2) for value in candidate.inconsistency_runs)
     figure = f"{number(candidate.inconsistency)}{f' ({runs})' if len(candidate.inconsistency_runs) > 1 else ''}"
     mark = ("→ said  ", "green") if chosen else "        "
-    line = plain(candidate.text, "" if chosen else "dim")
+    line = spoken(candidate.text)
+    line.stylize("" if chosen else "dim")
     if candidate.origin in ("rewritten", "vetoed", "by_hand"):
         line.append(f"  ({candidate.origin.replace('_', ' ')})", "dim")
     rows = Table.grid()
     rows.add_row(Text.assemble(mark, f"{figure:>6}  "), line)
     if (written := as_written(candidate, details.prompt)) is not None:
         rows.add_row("", plain(f"as written: {written}", "dim"))
+    for acted in (candidate.reply.with_actions or {}).values():
+        rows.add_row("", Text.assemble(("with its actions: ", "dim"), spoken(acted)))
+    if thought := candidate.reply.thought:
+        whole = f" ({len(thought)} characters; --json has all)" if len(thought) > _THOUGHT else ""
+        rows.add_row(
+            "", plain(f"it thought, and did not say: {shortened(clean(thought), _THOUGHT)}{whole}", "dim italic")
+        )
     if written := written_in_words(candidate):
         rows.add_row("", plain(written, "dim"))
     if candidate.rewritable is not None:

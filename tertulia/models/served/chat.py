@@ -45,6 +45,7 @@ from tertulia.models.served.chat_names import (
     keys_of_servers,
     split_addresses,
 )
+from tertulia.models.served.cut_answers import is_cut, room_note, unread
 from tertulia.models.served.langchain_client import LangChainClient
 from tertulia.models.served.refusals import (
     FIELDS,
@@ -58,7 +59,7 @@ from tertulia.models.served.refusals import (
     refused_parts,
 )
 from tertulia.models.served.remote_requests import RemoteRequests, event_loop
-from tertulia.models.served.repair import UnusableReplyError, read_answer, read_prose
+from tertulia.models.served.repair import Scene, UnusableReplyError, read_answer, read_prose
 from tertulia.models.served.server_answers import cut_note
 from tertulia.models.served.server_client import ServerClient
 from tertulia.models.served.servers import Server
@@ -140,6 +141,7 @@ class ChatModel:
         #: Estimates the number of tokens; the provider's own count comes with each reply.
         self.tokenizer = RehearsalTokenizer()
         self._client = client
+        self._room = parameters.max_reply_tokens
         self._requests = RemoteRequests(id, parameters, servers, report)
         self._report = report
         self._told: set[str] = set()
@@ -236,46 +238,61 @@ class ChatModel:
         return AttentionUnavailableError(f"{self.id} {NO_ATTENTION}")
 
     async def _reply(self, request: GenerationRequest, asked: Sequence[Message], generator: random.Random) -> Reply:
-        """Return one reply; an unreadable one is asked for again, with a description of its fault."""
+        """Return one reply; an unreadable one is asked for again, with a description of its fault.
+
+        An answer that was cut at a limit that was sent is asked for again with twice the room.
+        """
         fields, messages = request.fields, [*asked]
-        seed = generator.getrandbits(31)
+        seed, room = generator.getrandbits(31), self._room
         prompt_tokens = reply_tokens = 0
-        problem, forms = "", (form_of(request.prompt.source), shown_form(fields, request.language))
-        for _ in range(1 + _REPEATS):
-            answer = await self._requests.send(partial(self._answer, messages, request, seed), generator)
+        problem, answer = "", ChatAnswer("", 0, 0)
+        for attempt in range(1 + _REPEATS):
+            asking = partial(self._answer, messages, request, seed, None if room == self._room else room)
+            answer = await self._requests.send(asking, generator)
             self._tell_once("answer", answer.note)
             prompt_tokens += answer.prompt_tokens
             reply_tokens += answer.reply_tokens
+            more = room * 2 if room and is_cut(answer) and attempt < _REPEATS else None
             try:
-                reply = self._read(answer.text, request, forms)
+                reply = self._read(answer.text, request)
             except UnusableReplyError as error:
                 problem = str(error)
-                again = ask_again(fields, error.in_words(request.language), request.language)
-                messages += [("assistant", answer.text.strip()[:2000] or "…"), ("user", again)]
-                continue
-            is_counted = prompt_tokens or answer.note
-            usage = (prompt_tokens, reply_tokens) if is_counted else None
-            return reply.model_copy(update={"usage": usage, "unsent": answer.unsent})
-        raise ModelError(
-            f"{self.id} gave no reply that can be read, {1 + _REPEATS} times ({problem}); resume to ask again, "
-            "or take another model"
-        )
+                if more is None:
+                    again = ask_again(fields, error.in_words(request.language), request.language)
+                    messages += [("assistant", answer.text.strip()[:2000] or "…"), ("user", again)]
+            else:
+                if reply.remark is None or more is None:
+                    is_counted = prompt_tokens or answer.note
+                    usage = (prompt_tokens, reply_tokens) if is_counted else None
+                    thought = "\n".join(filter(None, (answer.thought, reply.thought))) or None
+                    return reply.model_copy(update={"usage": usage, "unsent": answer.unsent, "thought": thought})
+            if is_cut(answer):
+                self._tell_once("room", room_note(room, more))
+            room = more or room
+        raise ModelError(unread(self.id, problem, answer, 1 + _REPEATS, room))
 
-    def _read(self, written: str, request: GenerationRequest, forms: Sequence[Mapping[str, str]]) -> Reply:
+    def _read(self, written: str, request: GenerationRequest) -> Reply:
         """Return the reply of an answer; if no field is required, one that is no object is taken verbatim."""
+        prompt = request.prompt.source
+        speaker = prompt.speaker if prompt is not None else ""
+        scene = Scene(speaker, tuple(name for name in request.people if name != speaker), request.actions)
+        forms = form_of(prompt), shown_form(request.fields, request.language)
         try:
-            return read_answer(written, request.fields, self.tokenizer, forms)
+            return read_answer(written, request.fields, self.tokenizer, forms, scene)
         except UnusableReplyError:
             if not all(field.is_optional for field in request.fields):
                 raise
-            return read_prose(written, request.fields)
+            return read_prose(written, request.fields, scene)
 
     async def _answer(
-        self, messages: Sequence[Message], request: GenerationRequest, seed: int, server: Server
+        self, messages: Sequence[Message], request: GenerationRequest, seed: int, room: int | None, server: Server
     ) -> ChatAnswer:
         """Return the answer to one request; parts that the server refuses by name are left out from then on.
 
         A refusal that names nothing is taken for a slip once: a gateway on the way may have refused.
+
+        Args:
+            room: The tokens that it may have, if they are more than usual.
         """
         slips = 0
         while True:
@@ -283,6 +300,8 @@ class ChatModel:
             taken = as_taken(messages, SYSTEM in refused, REPEATED in refused)
             wanted = self._client.sampling(server, request, seed)
             sampling = {name: value for name, value in wanted.items() if name not in refused}
+            if room is not None:
+                sampling |= self._client.limit(room)
             schema = None if SCHEMA in refused else schema_of(request.fields, request.language)
             try:
                 answer = await self._client.answer(server, taken, schema, sampling)

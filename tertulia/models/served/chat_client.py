@@ -44,6 +44,9 @@ class ChatClient(Protocol):
         parameters that the server refused.
         """
 
+    def limit(self, tokens: int) -> dict[str, int]:
+        """Return the limit of an answer by the provider's names for it."""
+
     async def tells_likelihoods(self, server: Server) -> bool:
         """Return whether a server says how likely a text is to the model."""
 

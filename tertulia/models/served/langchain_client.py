@@ -36,7 +36,7 @@ class LangChainClient:
         if not self._is_ollama:
             options["max_retries"] = 0
         if parameters.max_reply_tokens is not None:
-            options["num_predict" if self._is_ollama else "max_tokens"] = parameters.max_reply_tokens
+            options |= self.limit(parameters.max_reply_tokens)
         try:
             # In traced graphs, LangChain would stream; an answer that is cut then reads as if it were whole.
             self.model = init_chat_model(model, model_provider=provider, disable_streaming=True, **options)
@@ -61,6 +61,10 @@ class LangChainClient:
         if self._is_ollama:
             sampling |= {"top_k": 0, "repeat_penalty": 1.0, "seed": seed}
         return {name: value for name, value in sampling.items() if name in type(self.model).model_fields}
+
+    def limit(self, tokens: int) -> dict[str, int]:
+        """Return the limit of an answer as LangChain's class has it."""
+        return {"num_predict" if self._is_ollama else "max_tokens": tokens}
 
     async def tells_likelihoods(self, server: Server) -> bool:
         """Return that no provider does."""

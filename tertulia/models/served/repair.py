@@ -1,8 +1,12 @@
 """Reading JSON replies of chat models, which may be not quite JSON.
 
-A local model writes by grammar and can't go wrong; a hosted one may fence its JSON, talk before it, break off, or write
-`seven`. `read_answer` takes the intended values and makes nothing up: a value that can't be read is an
+A local model writes by grammar and can't go wrong; a hosted one may fence its JSON, think or talk before it, break off,
+or write `seven`. `read_answer` takes the intended values and makes nothing up: a value that can't be read is an
 `UnusableReplyError` whose text describes the fault in words, with which the model is asked again.
+
+Thoughts are taken out first (`thoughts`); an object in a thought is never the answer. Of several whole objects the last
+one counts that has as many of the keys as any before it, and says something: a model corrects itself, and then may show
+the empty form again. Speech goes through `spoken_line`, and `state.spoken` if actions are set apart.
 """
 # Own code: jiter's partial mode reads 7 of the tests' 16 forms, and doesn't say where a value broke off or was cut.
 
@@ -10,13 +14,18 @@ import difflib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from tertulia.models.speech import BRACKETS, CONTROLS, EMPHASIS, SENTENCE_END
+from tertulia.models.served.spoken_line import line_of, without_marks
+from tertulia.models.served.thoughts import LONGEST_THOUGHT, Split, has_marks, is_thought_key, split_thought
+from tertulia.models.speech import CONTROLS, SENTENCE_END
 from tertulia.prompts.placeholders import says_only_placeholders
 from tertulia.prompts.shape import problem_of
 from tertulia.state.language_model import ReplyField, Tokenizer
+from tertulia.state.parameters import Actions
 from tertulia.state.records import Reply
+from tertulia.state.spoken import has_actions, words_of
 from tertulia.state.text import folded, folded_words, one_line, whole_characters
 
 #: Number of characters of an answer that are read: no reply to any prompt here is longer.
@@ -26,15 +35,14 @@ _PLACES = 50
 #: The least likeness between a choice, or a key, and its spelling in an answer.
 _ALIKE = 0.75
 
-#: The end of thinking aloud; its beginning may be in the prompt.
-_THOUGHT = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
 #: The closing sign of a text by the opening one.
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’"}
 _BETWEEN = " \t\r\n,;"
 _ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _NUMBER = re.compile(r"(?<![\d.,])[-−]?(\d{1,9})(?:\.0+)?(?!\d|[.,]\d)")
 _SENTENCES = re.compile(rf".*{SENTENCE_END}['’”\")]?(?=\s|$)", re.DOTALL)
-_EMPHASIS, _BRACKETS, _CONTROLS = (re.compile(rf"[{signs}]+") for signs in (EMPHASIS, BRACKETS + r"\\", CONTROLS))
+_CONTROLS = re.compile(rf"[{CONTROLS}]+")
+_FENCED = re.compile(r"[\s\ufeff]*(?:```\w{0,12}\s*)?(?=\{)")
 #: Numbers from 0 to 10 in words, but for those that are articles as well.
 _NUMBERS = {
     word: number
@@ -68,10 +76,31 @@ class UnusableReplyError(Exception):
         return problem_of(*self._problem, language)
 
 
+@dataclass(frozen=True)
+class Scene:
+    """The circumstances of a spoken line.
+
+    Attributes:
+        speaker: The name of the speaker, if that is not the key of the speech; empty otherwise.
+        others: The names of the others; empty if they are not known.
+        actions: The use of the actions in a line, such as `*sets down her cup*`.
+    """
+
+    speaker: str = ""
+    others: tuple[str, ...] = ()
+    actions: Actions = "keep"
+
+
 def read_answer(
-    written: str, fields: Sequence[ReplyField], tokenizer: Tokenizer, forms: Sequence[Mapping[str, str]] = ()
+    written: str,
+    fields: Sequence[ReplyField],
+    tokenizer: Tokenizer,
+    forms: Sequence[Mapping[str, str]] = (),
+    scene: Scene = Scene(),
 ) -> Reply:
     """Return the reply that an answer holds: one without tokens, whose text is the clean JSON object.
+
+    Its `remark` says if speech that broke off ends with its last whole sentence.
 
     Args:
         tokenizer: Counts the tokens by which a text is limited.
@@ -80,17 +109,26 @@ def read_answer(
     Raises:
         UnusableReplyError: There is no object in it, a value is missing or not of its kind, or it is the form itself.
     """
-    found, broken = _find_object(written[:_LONGEST], fields)
+    split = _without_thought(written, fields)
+    if split.is_open and "{" not in split.rest:
+        raise UnusableReplyError("breaks_off")
+    found, broken = _find_object(split.rest[:_LONGEST], fields, forms)
     values: dict[str, str | bool | int] = {}
+    with_actions: dict[str, str] = {}
+    keys = {field.name: _key_of(field, found, fields) for field in fields}
     for field in fields:
-        key = _key_of(field, found, fields)
+        key = keys[field.name]
         if key is None or found[key] is None:
             if not field.is_optional:
                 raise UnusableReplyError("missing", field)
             values[field.name] = _nothing(field)
             continue
         try:
-            values[field.name] = _read(field, found[key], tokenizer, broken_off=key == broken)
+            value = _read(field, found[key], tokenizer, scene, broken_off=key == broken)
+            values[field.name] = value
+            if field.kind == "speech" and scene.actions != "keep" and has_actions(str(value)):
+                with_actions[field.name] = str(value)
+                values[field.name] = _words(str(value), field)
         except UnusableReplyError:
             if not field.is_optional:
                 raise
@@ -100,11 +138,20 @@ def read_answer(
         raise UnusableReplyError("missing", speech[0])
     if any(says_only_placeholders(fields, values, form) for form in forms):
         raise UnusableReplyError("form")
-    text = json.dumps(values, ensure_ascii=False)
-    return Reply(text=text, tokens=(), text_tokens=(0, 0), fields=values)
+    beside = [str(value) for key, value in found.items() if key not in keys.values() and is_thought_key(key)]
+    is_cut = any(field.kind == "speech" and keys[field.name] == broken for field in fields if broken is not None)
+    return Reply(
+        text=json.dumps(values, ensure_ascii=False),
+        tokens=(),
+        text_tokens=(0, 0),
+        fields=values,
+        thought="\n".join(filter(None, (split.thought, *beside)))[:LONGEST_THOUGHT] or None,
+        with_actions=with_actions or None,
+        remark="the answer breaks off: said up to its last whole sentence" if is_cut else None,
+    )
 
 
-def read_prose(written: str, fields: Sequence[ReplyField]) -> Reply:
+def read_prose(written: str, fields: Sequence[ReplyField], scene: Scene = Scene()) -> Reply:
     """Return an answer that is no object as the first speech of a reply, verbatim, line breaks and all.
 
     It is for callers that ask for several replies and can read a list of them; other requested fields are empty.
@@ -112,12 +159,16 @@ def read_prose(written: str, fields: Sequence[ReplyField]) -> Reply:
     Raises:
         UnusableReplyError: Nothing is written.
     """
-    text = _THOUGHT.split(written[:_LONGEST])[-1].strip()
+    split = split_thought(written)
+    text = line_of(split.rest[:_LONGEST], scene.speaker, scene.others)
+    if scene.actions != "keep":
+        text = "\n".join(map(words_of, text.splitlines()))
     if not folded_words(text):
-        raise UnusableReplyError("no_object")
+        raise UnusableReplyError("breaks_off" if split.is_open else "no_object")
     values = {field.name: _nothing(field) for field in fields}
     values[next(field.name for field in fields if field.kind == "speech")] = whole_characters(text)
-    return Reply(text=json.dumps(values, ensure_ascii=False), tokens=(), text_tokens=(0, 0), fields=values)
+    text = json.dumps(values, ensure_ascii=False)
+    return Reply(text=text, tokens=(), text_tokens=(0, 0), fields=values, thought=split.thought or None)
 
 
 def _nothing(field: ReplyField) -> str | bool | int:
@@ -125,21 +176,62 @@ def _nothing(field: ReplyField) -> str | bool | int:
     return False if field.kind == "boolean" else ""
 
 
-def _find_object(written: str, fields: Sequence[ReplyField]) -> tuple[dict[str, Any], str | None]:
-    """Return the values in an answer by their keys, and the key of the value that breaks off, if there is one."""
-    after = _THOUGHT.split(written)[-1]
-    text = after if "{" in after else written
-    wanted = {folded(field.name) for field in fields}
-    for place in _places(text):
+def _without_thought(written: str, fields: Sequence[ReplyField]) -> Split:
+    """Return an answer without its thoughts; marks within the values of an object stay, for these have lines."""
+    begins = _FENCED.match(written)
+    if begins is not None and has_marks(written):
         try:
-            found, _ = json.JSONDecoder().raw_decode(text, place)
+            found, end = json.JSONDecoder().raw_decode(written, begins.end())
+        except (ValueError, RecursionError):
+            found, end = None, 0
+        if _is_reply(found, fields) and not has_marks(written[end:]):
+            return _of_values(found)
+    return split_thought(written)
+
+
+def _of_values(found: Mapping[str, Any]) -> Split:
+    """Return an object whose values are without their thoughts; one that is a cut thought alone is `None`."""
+    splits = {key: split_thought(value) for key, value in found.items() if isinstance(value, str)}
+    rest = {key: splits[key].rest.strip() or None if key in splits else value for key, value in found.items()}
+    thought = "\n".join(split.thought for split in splits.values() if split.thought)
+    return Split(thought, json.dumps(rest), any(split.is_open for split in splits.values()))
+
+
+def _is_reply(found: Any, fields: Sequence[ReplyField]) -> bool:
+    return isinstance(found, dict) and not {folded(field.name) for field in fields}.isdisjoint(map(folded, found))
+
+
+def _find_object(
+    text: str, fields: Sequence[ReplyField], forms: Sequence[Mapping[str, str]]
+) -> tuple[dict[str, Any], str | None]:
+    """Return the values in an answer by their keys, and the key of the value that breaks off, if there is one."""
+    wanted = {folded(field.name) for field in fields}
+    best: dict[str, Any] | None = None
+    end = most = 0
+    for place in _places(text):
+        if place < end:  # within an object that was read
+            continue
+        try:
+            found, behind = json.JSONDecoder().raw_decode(text, place)
         except (ValueError, RecursionError):
             continue
-        if isinstance(found, dict) and wanted & set(map(folded, found)):
-            return found, None
+        if not _is_reply(found, fields):
+            continue
+        end, keys = behind, len(wanted & set(map(folded, found)))
+        if keys >= most and (best is None or _says_something(found, fields, forms)):
+            best, most = found, keys
+    if best is not None:
+        return best, None
     if "{" not in text:
         raise UnusableReplyError("no_object")
     return _find_values(text[text.index("{") :], fields)
+
+
+def _says_something(found: Mapping[str, Any], fields: Sequence[ReplyField], forms: Sequence[Mapping[str, str]]) -> bool:
+    """Return whether an object is more than an empty form."""
+    known = {field.name: str(found.get(field.name) or "") for field in fields if field.kind == "speech"}
+    is_form = any(says_only_placeholders(fields, known, form) for form in forms)
+    return not is_form and (not known or any(map(folded_words, known.values())))
 
 
 def _places(text: str) -> Iterator[int]:
@@ -218,12 +310,13 @@ def _key_of(field: ReplyField, found: dict[str, Any], fields: Sequence[ReplyFiel
     if field.name in found:
         return field.name
     other_names = {known.name for known in fields} - {field.name}
-    if (close := _nearest(field.name, [key for key in found if key not in other_names])) is not None:
+    others = [key for key in found if key not in other_names and not is_thought_key(key)]
+    if (close := _nearest(field.name, others)) is not None:
         return close
-    return next(iter(found)) if len(fields) == len(found) == 1 else None
+    return others[0] if len(fields) == len(others) == 1 else None
 
 
-def _read(field: ReplyField, value: Any, tokenizer: Tokenizer, *, broken_off: bool) -> str | bool | int:
+def _read(field: ReplyField, value: Any, tokenizer: Tokenizer, scene: Scene, *, broken_off: bool) -> str | bool | int:
     if broken_off and field.kind not in ("speech", "text"):
         raise UnusableReplyError("breaks_off")
     if field.kind == "integer":
@@ -234,15 +327,23 @@ def _read(field: ReplyField, value: Any, tokenizer: Tokenizer, *, broken_off: bo
         raise UnusableReplyError("no_text", field)
     if field.kind == "choice":
         return _choice(field, str(value))
-    text = _on_one_line(str(value))
     if field.kind == "speech":
-        text = _on_one_line(_BRACKETS.sub(" ", _EMPHASIS.sub("", text)))
-        text = re.sub(rf"^{re.escape(field.name)}\s*:\s*", "", text)
+        text = _on_one_line(line_of(str(value), scene.speaker or field.name, scene.others))
         if not folded_words(text):
             raise UnusableReplyError("nothing", field)
+    else:
+        text = _on_one_line(without_marks(str(value)))
     if broken_off and not (text := _whole_sentences(text)):
         raise UnusableReplyError("breaks_off")
     return _shortened(text, field.max_tokens, tokenizer)
+
+
+def _words(line: str, field: ReplyField) -> str:
+    """Return the words of a line that has actions."""
+    words = words_of(line)
+    if not folded_words(words):
+        raise UnusableReplyError("nothing", field)
+    return words
 
 
 def _integer(field: ReplyField, value: Any) -> int:

@@ -116,7 +116,7 @@ class ServerClient:
         _certificates()  # here, and not in the loop in which the other models' requests wait
         self._fixed: dict[str, Any] = {"model": model}
         if max_reply_tokens is not None:
-            self._fixed |= dict.fromkeys(LIMITS, max_reply_tokens)
+            self._fixed |= self.limit(max_reply_tokens)
         self._clients: dict[Server, list[Any]] = {}
         self._likelihoods = ServerLikelihoods(model, self.post)
 
@@ -131,6 +131,10 @@ class ServerClient:
             config = {"do_sample": True, "top_k": 0, "repetition_penalty": 1.0, **recorded}
             return {"seed": seed, "generation_config": json.dumps(config)}
         return {"top_k": 0 if NEGATIVE_TOP_K in server.refused else -1, **_OFF, **recorded, "seed": seed}
+
+    def limit(self, tokens: int) -> dict[str, int]:
+        """Return the limit of an answer by both of its names."""
+        return dict.fromkeys(LIMITS, tokens)
 
     async def tells_likelihoods(self, server: Server) -> bool:
         """Return whether a server returns log-probabilities of prompts; it is asked once."""

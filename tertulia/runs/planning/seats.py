@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterable
 
+from tertulia.state.album import Population
 from tertulia.state.errors import NotFoundError, SettingError, UsageError, nearest_hint
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.parameters import Parameters
@@ -71,7 +72,7 @@ def check_seat(seat: str | None, run: RunRecord) -> None:
 
 
 def role_of(name: str, start: Start) -> list[str]:
-    """Return a few lines about a participant: their persona, their partners and, in a meeting, their goals."""
+    """Return a few lines about a participant: the situation, their persona, their partners and their goals."""
     participant = start.participant(name)
     partners = ", ".join(partner for partner in start.names if partner != name)
     lines = [f"You are {name}, with {partners}."]
@@ -81,7 +82,7 @@ def role_of(name: str, start: Start) -> list[str]:
     about = [*age, persona.occupation, *persona.background, traits, persona.lifestyle, persona.home]
     about += [participant.activity, participant.setting]
     return [
-        *([start.description] if isinstance(start, Meeting) else []),
+        *([] if isinstance(start, Population) or not start.description else [start.description]),
         *lines,
         *_sentence("About you", about),
         *_sentence("How you speak", [persona.style]),

@@ -103,7 +103,13 @@ class _StoredReply(Record):
     fields: dict[str, str | bool | int] | None
     information: float | None = None
     unsent: tuple[str, ...] = ()
+    thought: str | None = None
+    with_actions: dict[str, str] | None = None
+    remark: str | None = None
 
+
+#: Fields that few replies have.
+_RARE = ("thought", "with_actions", "remark")
 
 _STORED_REPLIES = TypeAdapter(tuple[_StoredReply, ...], config=ConfigDict(defer_build=True))
 
@@ -117,6 +123,7 @@ def _packed(replies: Sequence[Reply]) -> tuple[str, bytes]:
             "fields": None if _is_json_of(reply.text, reply.fields) else reply.fields,
             **({} if reply.information is None else {"information": reply.information}),
             **({"unsent": reply.unsent} if reply.unsent else {}),
+            **{name: value for name in _RARE if (value := getattr(reply, name)) is not None},
         }
         for reply in replies
     ]
@@ -155,6 +162,7 @@ def _unpacked(replies: str, tokens: bytes) -> list[dict[str, Any]]:
             "fields": parsed(row.text) if row.fields is None else row.fields,
             "information": row.information,
             "unsent": row.unsent,
+            **{name: getattr(row, name) for name in _RARE},
         }
         for row, reply_tokens in zip(rows, tokens_of_each, strict=True)
     ]

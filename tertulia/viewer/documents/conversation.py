@@ -12,9 +12,11 @@ from tertulia.state.records import RunRecord, Turn
 from tertulia.state.words import spoken_words
 from tertulia.storage.parts.turns import TurnSummary
 from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents.spoken import spoken
+from tertulia.views.reading.actions import lines_with_actions
 from tertulia.views.reading.documents import fields_of, run_document
 from tertulia.views.reading.exchanges import RecordedExchange, read_exchanges
-from tertulia.views.reading.listing import date_of
+from tertulia.views.reading.listing import date_of, names_of_files
 from tertulia.views.reading.timeline import read_timeline
 
 #: Forks that a run's page names; it has a link to all runs.
@@ -31,7 +33,7 @@ def run_page(store: SqlStore, run: str) -> Document:
         "kind": record.kind,
         "people": list(start.names),
         "begins": start.time.isoformat(timespec="seconds"),
-        "title": None if not isinstance(start, Meeting | Population) else start.title,
+        "title": start.title if isinstance(start, Meeting | Population) else _file_title(store, record),
         "place": start.place,
         "stays": _stays(start),
         "date": date_of(record),
@@ -44,6 +46,11 @@ def run_page(store: SqlStore, run: str) -> Document:
         "forks": [_fork(store.run(fork)) for fork in forks[:_NAMED_FORKS]],
         "more_forks": max(0, len(forks) - _NAMED_FORKS),
     }
+
+
+def _file_title(store: SqlStore, run: RunRecord) -> str | None:
+    """Return the name of the file of a dialogue's scenario; `None` for a shipped one."""
+    return names_of_files(store, [(run.run, run.kind, run.scenario)]).get(run.scenario)
 
 
 def _stays(start: Start) -> list[Document]:
@@ -85,20 +92,26 @@ def turns_page(store: SqlStore, run: str, after: int = -1, to: int | None = None
         exchanges = {exchange.turn.turn: exchange for exchange in read_exchanges(store, record.run, start, first, to)}
     opening = start.opening_turn if isinstance(start, Meeting) and after < 0 else None
     turns = [*([opening] if opening else []), *store.turns(record.run, first, to)]
+    lines = lines_with_actions(store, record, turns)
     rows = [
-        _turn_row(turn, start, parameters)
+        _turn_row(turn, start, parameters, lines.get(turn.turn, turn.text))
         | _making(summaries.get(turn.turn))
         | {"bids": bids.get(turn.round, [])}
-        | ({"exchange": exchanges[turn.turn].document()} if turn.turn in exchanges else {})
+        | ({"exchange": _exchange(exchanges[turn.turn])} if turn.turn in exchanges else {})
         for turn in turns
     ]
     return {"schema_version": SCHEMA_VERSION, "run": record.run, "status": record.status, "turns": rows}
 
 
-def _turn_row(turn: Turn, start: Start, parameters: Parameters) -> Document:
+def _exchange(exchange: RecordedExchange) -> Document:
+    return exchange.document() | spoken(exchange.answer.text)
+
+
+def _turn_row(turn: Turn, start: Start, parameters: Parameters, line: str) -> Document:
     words_s = spoken_words(turn.text) / parameters.speaking_rate_wpm * 60
     return {
         **turn.model_dump(mode="json"),
+        **spoken(line),
         "time": (start.time + timedelta(seconds=turn.sim_time_s)).isoformat(timespec="seconds"),
         "duration_s": parameters.silence_s if turn.speaker is None else words_s,
     }

@@ -4,7 +4,7 @@ The others' minds are not in these documents: they have the lines that the perso
 and of the past races the time until the first word.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
@@ -19,6 +19,9 @@ from tertulia.state.parameters import Parameters
 from tertulia.state.records import Record, RunRecord, Turn
 from tertulia.state.seat import ANSWERED, ASKED, LEFT, LONGEST, Answer, Asked, Left, in_one_line
 from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents.spoken import spoken
+from tertulia.views.reading.actions import lines_with_actions
+from tertulia.views.reading.listing import names_of_files
 from tertulia.views.wording.phrases import clock
 
 #: The lines that are shown, and the past rounds from which it is told how long one has.
@@ -97,7 +100,7 @@ def seat_page(store: SqlStore, run: str, agent: str) -> Document:
         "version": _VERSION,
         "run": record.run,
         "agent": agent,
-        "title": start.title if isinstance(start, Meeting) else record.scenario,
+        "title": start.title if isinstance(start, Meeting) else _name_of(store, record),
         "kind": record.kind,
         "status": record.status,
         "driven": is_driven(store, record),
@@ -108,13 +111,18 @@ def seat_page(store: SqlStore, run: str, agent: str) -> Document:
         "present": [name for name in present if name != agent],
         "role": role_of(agent, start),
         "memories": [] if latest is None else list(latest.memories),
-        "lines": [_line(turn, start, agent) for turn in _heard(store, record, start, parameters, agent)],
+        "lines": _lines(store, record, start, agent, _heard(store, record, start, parameters, agent)),
         "asked": None if asked is None else asked.invitation.model_dump(include={"turn", "may_pass", "kept"}),
         "answered": None if answer is None else answer.words,
         "waiting_for": [name for name in others if _question(store, record, name) is not None],
         "longest": LONGEST,
         "race": _race(store, record, start, parameters, agent),
     }
+
+
+def _name_of(store: SqlStore, run: RunRecord) -> str:
+    """Return the name of a dialogue's scenario; of a file, no folder of the host's."""
+    return names_of_files(store, [(run.run, run.kind, run.scenario)]).get(run.scenario, run.scenario)
 
 
 def seat_version(store: SqlStore, run: str) -> Hashable:
@@ -230,9 +238,19 @@ def _heard(store: SqlStore, record: RunRecord, start: Start, parameters: Paramet
     return everything if parameters.hearing == "all" else [turn for turn in everything if was_there(start, agent, turn)]
 
 
-def _line(turn: Turn, start: Start, agent: str) -> Document:
-    time = clock(turn.sim_time_s, start).split()[0]
-    return {"turn": turn.turn, "speaker": turn.speaker, "text": turn.text, "time": time, "own": turn.speaker == agent}
+def _lines(store: SqlStore, run: RunRecord, start: Start, agent: str, turns: Sequence[Turn]) -> list[Document]:
+    lines = lines_with_actions(store, run, turns)
+    return [
+        {
+            "turn": turn.turn,
+            "speaker": turn.speaker,
+            "text": turn.text,
+            **spoken(lines.get(turn.turn, turn.text)),
+            "time": clock(turn.sim_time_s, start).split()[0],
+            "own": turn.speaker == agent,
+        }
+        for turn in turns
+    ]
 
 
 def _race(

@@ -4,7 +4,9 @@ from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.parameters import Parameters
 from tertulia.state.words import words
 from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents.spoken import spoken
 from tertulia.views.measuring.costs import calls_paid, cost_document
+from tertulia.views.reading.actions import with_actions
 from tertulia.views.reading.documents import turn_document
 from tertulia.views.reading.removal import retained
 from tertulia.views.reading.traces import read_visits, visits_document
@@ -23,10 +25,22 @@ def turn_page(store: SqlStore, run: str, turn: int) -> Document:
     """
     record = store.run(run)
     details = read_turn(store, record, store.start(record.run), turn)
-    document = turn_document(store, details) | _removal(store, details, "")
+    document = turn_document(store, details)
+    document |= _removal(store, details, "") | _spoken(store, details, document)
     for part, of_part in details.parts.items():
-        document["parts"][part] |= _removal(store, of_part, part)
+        making = document["parts"][part]
+        making |= _removal(store, of_part, part) | _spoken(store, of_part, making)
     return document
+
+
+def _spoken(store: SqlStore, details: LineDetails, making: Document) -> Document:
+    """Return the words and actions of a line, and note those of its candidates beside them."""
+    line = making["text"]
+    for candidate, document in zip(details.candidates, making["candidates"], strict=True):
+        written = with_actions(store, details.run, candidate) or candidate.text
+        document |= spoken(written)
+        line = written if document["chosen"] else line
+    return spoken(line)
 
 
 def _removal(store: SqlStore, details: LineDetails, part: str) -> Document:

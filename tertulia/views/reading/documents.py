@@ -11,6 +11,7 @@ from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord, order_of
 from tertulia.state.scored_layers import recorded_layers
 from tertulia.state.store import Store
+from tertulia.views.reading.actions import lines_with_actions
 from tertulia.views.reading.bids import bid_document
 from tertulia.views.reading.exchanges import AgentTotals, Journey, RecordedExchange, read_exchanges
 from tertulia.views.reading.faults import fault_in_words
@@ -103,12 +104,20 @@ def conversation_document(store: Store, run: RunRecord, start: Start) -> Documen
 
 
 def turn_rows(store: Store, run: RunRecord, start: Start) -> list[Document]:
-    """Return the turns of a run, in an album chat with their exchanges; `edited`: a person rewrote the line."""
+    """Return the turns of a run, in an album chat with their exchanges; `edited`: a person rewrote the line.
+
+    `with_actions`: the line as it was written, if its actions were set apart.
+    """
     if isinstance(start, Population):
         return [_exchange_row(exchange) for exchange in read_exchanges(store, run.run, start)]
     turns = store.turns(run.run)
-    edited = rewritten_turns(store, run.run, turns)
-    return [turn.model_dump(mode="json") | ({"edited": True} if turn.turn in edited else {}) for turn in turns]
+    edited, acted = rewritten_turns(store, run.run, turns), lines_with_actions(store, run, turns)
+    return [
+        turn.model_dump(mode="json")
+        | ({"edited": True} if turn.turn in edited else {})
+        | ({"with_actions": acted[turn.turn]} if turn.turn in acted else {})
+        for turn in turns
+    ]
 
 
 def _exchange_row(exchange: RecordedExchange) -> Document:
@@ -209,6 +218,8 @@ def _making_document(details: LineDetails) -> Document:
             {
                 **fields_of(candidate, "attempt", "origin", "text"),
                 "as_written": as_written(candidate, prompt),
+                "with_actions": next(iter((candidate.reply.with_actions or {}).values()), None),
+                "thought": candidate.reply.thought,
                 "information": candidate.reply.information,
                 "inconsistency": candidate.inconsistency,
                 "inconsistency_runs": list(candidate.inconsistency_runs),
@@ -315,7 +326,10 @@ def calls_document(calls: Iterable[Call], store: Store) -> list[Document]:
             "attempt": call.attempt,
             "model": call.model,
             "prompt": [unit.model_dump(include=_UNIT_FIELDS) for unit in store.prompt(call.prompt).units],
-            "replies": [{"text": reply.text, "fields": reply.fields} for reply in call.replies],
+            "replies": [
+                {"text": reply.text, "fields": reply.fields, **({"thought": reply.thought} if reply.thought else {})}
+                for reply in call.replies
+            ],
         }
         for call in calls
     ]

@@ -13,8 +13,10 @@ from tertulia.state.album import PARTS, Population, Villager
 from tertulia.state.meeting import AttendanceChange, Attendee, Meeting, Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Participant, RunRecord, Turn
+from tertulia.state.spoken import parts_of
 from tertulia.state.store import Store
 from tertulia.state.text import clean, in_words, number
+from tertulia.views.reading.actions import shown_turns
 from tertulia.views.reading.exchanges import by_round, read_exchanges
 from tertulia.views.reading.removal import retained
 from tertulia.views.reading.rounds import AgentRound
@@ -55,7 +57,7 @@ def transcript(store: Store, run: RunRecord, start: Start, thoughts: bool) -> It
         yield from _exchanges(store, run, start, thoughts)
         yield from _settings(run)
         return
-    turns = turns_with_opening(store, run.run, start)
+    turns = shown_turns(store, run, turns_with_opening(store, run.run, start))
     for turn, changes in zip(turns, changes_before(turns, attendance_changes(start, turns)), strict=True):
         for change in changes:
             yield from (_attendance_change(change, start), "")
@@ -139,7 +141,17 @@ def _utterance(turn: Turn, start: Start, silence_s: float) -> str:
     when = _clock(turn.sim_time_s, start)
     if turn.speaker is None:
         return f"{when} *{silence(silence_s)}*"
-    return f"{when} **{escaped(turn.speaker)}:** {escaped(turn.text)}{' ∎' if turn.ended else ''}"
+    return f"{when} **{escaped(turn.speaker)}:** {_spoken(turn.text)}{' ∎' if turn.ended else ''}"
+
+
+def _spoken(line: str) -> str:
+    """Return a line, its actions in italics."""
+    shown = ""
+    for part in parts_of(clean(line)):
+        text = escaped(part.inner)
+        before, behind = (" " if sign.isspace() else "" for sign in (part.text[0], part.text[-1]))
+        shown += f"{before}{text}{behind if text else ''}" if part.kind == "words" else f"*{text}*"
+    return shown.strip()
 
 
 def _attendance_change(change: AttendanceChange, start: Start) -> str:

@@ -40,6 +40,8 @@ export interface Run {
   readonly rehearsed: boolean;
   readonly seed: number;
   readonly parameters: Readonly<Record<string, unknown>> & { readonly removal_factor: number };
+  /** By model, the parameters of sampling that its server did not take: with which it drew is unknown. */
+  readonly unsent?: Readonly<Record<string, readonly string[]>>;
   readonly parent: Parent | null;
   readonly error: string | null;
   readonly people: readonly string[];

@@ -1,5 +1,7 @@
 /** What the page of a seat reads and sends: its invitation opens nothing else of the server. */
 
+import type { SpokenPart } from "./components/spoken";
+
 /** What an invitation's address has after `?seat=`; null on the page of who holds the viewer. */
 export const seatToken = new URLSearchParams(globalThis.location?.search).get("seat");
 
@@ -35,6 +37,7 @@ export interface SeatLine {
   readonly turn: number;
   readonly speaker: string | null;
   readonly text: string;
+  readonly spoken?: readonly SpokenPart[];
   readonly time: string;
   readonly own: boolean;
 }

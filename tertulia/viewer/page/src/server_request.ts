@@ -9,11 +9,12 @@ const START_AGAIN =
   "Not connected. Start the viewer again with: tertulia view" +
   (token === null ? "" : " (and open the address that it prints: it has a new token)");
 
-/** Return the JSON that the server answers; throws an `Error` for a reader. */
+/** Return the JSON that the server answers, to a body as JSON or to a file as it is; throws an `Error` for a reader. */
 export async function request<T>(path: string, body?: unknown): Promise<T> {
   const headers: Record<string, string> = token === null ? {} : { "X-Tertulia-Token": token };
-  const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
-  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const isFile = body instanceof Blob;
+  const sent = body === undefined ? {} : { method: "POST", body: isFile ? body : JSON.stringify(body) };
+  if (body !== undefined) headers["Content-Type"] = isFile ? "application/octet-stream" : "application/json";
   let response: Response;
   try {
     response = await fetch(`api/${path}`, { headers, ...sent });

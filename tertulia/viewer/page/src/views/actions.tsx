@@ -1,7 +1,7 @@
 /** What can be done from a run: the exact command, to copy; and a button that starts it where the server allows that. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Status } from "../components/parts";
+import { isGoingOn, Started, type StartedCommand, useStarted } from "../components/started";
 import type { Run } from "../documents";
 import { go, hrefOf } from "../router";
 import { request } from "../server_request";
@@ -17,14 +17,6 @@ export interface Actions {
   readonly resume: readonly string[] | null;
   readonly store: readonly string[];
   readonly parameters: readonly Parameter[];
-}
-
-/** A command that the server has started. */
-interface Command {
-  readonly number: number;
-  readonly run: string | null;
-  readonly exit_code: number | null;
-  readonly lines: readonly string[];
 }
 
 /** The command that goes on with a run that has stopped. */
@@ -65,7 +57,7 @@ export function Do({ words, asked, label = "Start", name = "Command", problem = 
   const shown = useRef<HTMLDivElement>(null);
   const [copied, setCopied] = useState("");
   const canStart = useAllowed("can_start");
-  const [started, start] = useStarted(asked);
+  const [started, follow] = useStarted((run) => asked.action === "fork" && go(hrefOf(["compare", asked.run, run])));
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(line);
@@ -83,36 +75,17 @@ export function Do({ words, asked, label = "Start", name = "Command", problem = 
           {["tertulia", ...words].map((word, index) => <>{index > 0 && " "}<span>{word.length > LONG ? `${quoted(word).slice(0, LONG)}…` : quoted(word)}</span></>)}
         </div>
         <button onClick={copy}>Copy</button>
-        {canStart && <button class="primary" disabled={isGoingOn(started) || problem !== null} onClick={() => start(asked)}>{label}</button>}
+        {canStart && <button class="primary" disabled={isGoingOn(started) || problem !== null} onClick={() => follow(request<StartedCommand>("start", asked))}>{label}</button>}
         <span class="small" role="status">{copied}</span>
       </div>
       {problem !== null && <p class="notice bad small" role="alert">{problem}</p>}
-      {started !== null && problem === null && <Started command={started} asked={asked} />}
+      {started !== null && problem === null && <Started command={started} what={asked.action === "fork" ? "The fork" : "The run"} />}
     </div>
   );
 }
 
 /** Of a longer argument the beginning is shown; all of it is copied. */
 const LONG = 400;
-
-function Started({ command, asked }: { command: Command | string; asked: Asked }) {
-  if (typeof command === "string") return <p class="notice bad data" role="alert">{command}</p>;
-  const hasFailed = command.exit_code !== null && command.exit_code !== 0;
-  const what = asked.action === "fork" ? "The fork" : "The run";
-  return (
-    <div class="stack" role="status">
-      <p class="row">
-        <Status status={command.exit_code === null ? "running" : hasFailed ? "failed" : "finished"} />
-        {command.run !== null && <a href={hrefOf(["runs", command.run])}>{`Show run ${command.run}`}</a>}
-        {command.run === null && !hasFailed && "Starting: the model is being opened…"}
-        {command.run === null && hasFailed && `${what} could not be started. It says:`}
-      </p>
-      {hasFailed && <pre class="command data small">{command.lines.join("\n") || `The command printed nothing and ended with exit code ${command.exit_code}.`}</pre>}
-    </div>
-  );
-}
-
-const isGoingOn = (command: Command | string | null) => command !== null && typeof command === "object" && command.exit_code === null;
 
 type Allowed = Readonly<Record<"can_start" | "can_check", boolean>>;
 
@@ -127,33 +100,4 @@ export function useAllowed(what: keyof Allowed): boolean {
     allowed.then((answer) => setCan(answer[what]), () => void (allowed = null));
   }, []);
   return can;
-}
-
-/** Milliseconds between two looks at a command: while nobody knows its run yet, and then. */
-const [ASK_AT_FIRST_MS, ASK_EVERY_MS] = [150, 500];
-
-/** The command that was started here, as it stands now (or why it was not), and what starts one. */
-function useStarted({ action, run: parent }: Asked): [Command | string | null, (asked: Asked) => void] {
-  const [started, setStarted] = useState<Command | string | null>(null);
-  const going = typeof started === "object" && started !== null && started.exit_code === null ? started.number : null;
-  const run = typeof started === "object" && started !== null ? started.run : null;
-  useEffect(() => {
-    if (going === null) return;
-    const ask = async () => {
-      try {
-        const { commands } = await request<{ commands: readonly Command[] }>("start");
-        setStarted(commands.find(({ number }) => number === going) ?? null);
-      } catch {
-        // the line about the connection says so
-      }
-    };
-    const timer = setInterval(ask, run === null ? ASK_AT_FIRST_MS : ASK_EVERY_MS);
-    return () => clearInterval(timer);
-  }, [going, run]);
-  useEffect(() => {
-    if (run !== null && action === "fork") go(hrefOf(["compare", parent, run]));
-  }, [run]);
-  const start = (asked: Asked) =>
-    void request<Command>("start", asked).then(setStarted, (error: Error) => setStarted(error.message));
-  return [started, start];
 }

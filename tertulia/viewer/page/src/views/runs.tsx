@@ -11,6 +11,7 @@ import { go, goWith, hrefOf, usePlace } from "../router";
 import { source } from "../source";
 import "../styles/runs.css";
 import { type Loaded, useDocument } from "../use_document";
+import { useBringing } from "./people";
 import { depths, type ListedRun, type ListedSimulation, matches, type Node, type Row, rowsOf, runsUnder, type Sort, treeOf, turnsOf } from "./run_tree";
 
 interface Runs {
@@ -35,10 +36,12 @@ let seen: string | number | null = null;
 
 export function RunsView() {
   const runs = useRuns();
+  const bringing = useBringing();
   return (
-    <main class="view">
-      <div class="heading"><h1>Runs</h1>{!source.isFile && <Lists shown="Runs" />}</div>
-      <WithDocument of={runs}>{(document) => (document.runs.length ? <Tree {...document} /> : <Empty />)}</WithDocument>
+    <main class={`view ${bringing.isOver ? "dropping" : ""}`}>
+      <div class="heading"><h1>Runs</h1>{!source.isFile && <Lists shown="Runs" />}{bringing.button}</div>
+      {bringing.panel}
+      <WithDocument of={runs}>{(document) => (document.runs.length ? <Tree {...document} /> : <Empty mayBring={bringing.mayStart} />)}</WithDocument>
     </main>
   );
 }
@@ -82,12 +85,13 @@ function useChanges(): number {
   return version;
 }
 
-function Empty() {
+function Empty({ mayBring }: { mayBring: boolean }) {
   return (
     <Notice title="There are no runs yet">
       <p>Begin with a rehearsal, which needs no model and takes a few seconds:</p>
       <p><code>tertulia run tidewell --rehearse</code></p>
       <p>It appears here while it goes on.</p>
+      {mayBring && <p>Or drop files of characters here: cards, personas, tables.</p>}
     </Notice>
   );
 }

@@ -2,6 +2,7 @@
 
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Status } from "../components/parts";
+import { Spoken } from "../components/spoken";
 import { Speaker } from "../components/speakers";
 import { ThemeButton } from "../components/theme";
 import { listed } from "../format";
@@ -97,7 +98,7 @@ function Line({ line, people }: { line: SeatLine; people: readonly string[] }) {
   return (
     <div class={`seat-line ${line.own ? "own" : ""}`}>
       <p class="small"><Speaker people={people} name={line.speaker} /> <span class="number muted">{line.time}</span></p>
-      <p class="words data">{line.text}</p>
+      <p class="words data"><Spoken text={line.text} parts={line.spoken} /></p>
     </div>
   );
 }

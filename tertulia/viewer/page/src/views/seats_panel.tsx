@@ -1,6 +1,7 @@
 /** The seats of a run, for who holds the viewer: who has one, the invitations, and a fork in which people sit. */
 
 import { useEffect, useState } from "preact/hooks";
+import { isGoingOn, type StartedCommand, useStarted } from "../components/started";
 import type { Run } from "../documents";
 import { listed } from "../format";
 import { go, hrefOf, usePlace } from "../router";
@@ -27,15 +28,7 @@ interface Seats {
   readonly people: readonly Person[];
 }
 
-interface Started {
-  readonly number: number;
-  readonly run: string | null;
-  readonly exit_code: number | null;
-  readonly lines: readonly string[];
-}
-
 const LOOK_EVERY_MS = 1000;
-const LOOK_SOON_MS = 300;
 
 /** Seats behind a button beside the heading of a run; an album chat, or an exported file, has none. */
 export function SeatsPanel({ run }: { run: Run }) {
@@ -164,23 +157,8 @@ function NewSeats({ seats }: { seats: Seats }) {
   const [chosen, choose] = useState<readonly string[]>([]);
   const [typed, setAt] = useState<string | null>(null);
   const at = typed ?? String(seats.status === "finished" ? 1 : seats.turns + 1);
-  const [started, setStarted] = useState<Started | string | null>(null);
-  const going = typeof started === "object" && started !== null && started.exit_code === null ? started.number : null;
-  useEffect(() => {
-    if (going === null) return;
-    const look = async () => {
-      const { commands } = await request<{ commands: readonly Started[] }>("start");
-      const found = commands.find(({ number }) => number === going) ?? null;
-      if (found?.run) go(hrefOf(["runs", found.run], { seats: 1 }));
-      setStarted(found);
-    };
-    const timer = setInterval(() => look().catch(() => {}), LOOK_SOON_MS);
-    return () => clearInterval(timer);
-  }, [going]);
-  const start = () =>
-    void request<Started>("start", { action: "sit", run: seats.run, at: Number(at), agents: chosen }).then(setStarted, (error: Error) =>
-      setStarted(error.message),
-    );
+  const [started, follow] = useStarted((run) => go(hrefOf(["runs", run], { seats: 1 })));
+  const start = () => follow(request<StartedCommand>("start", { action: "sit", run: seats.run, at: Number(at), agents: chosen }));
   const toggle = (name: string) => choose(chosen.includes(name) ? chosen.filter((other) => other !== name) : [...chosen, name]);
   const failed = typeof started === "string" ? started : started?.exit_code ? started.lines.join("\n") : null;
   return (
@@ -194,9 +172,9 @@ function NewSeats({ seats }: { seats: Seats }) {
       </fieldset>
       <div class="row small">
         <label>from turn <input type="number" min="1" max={seats.turns + 1} value={at} onInput={(event) => setAt(event.currentTarget.value)} /></label>
-        <button class="primary" disabled={!chosen.length || going !== null} onClick={start}>Start a run with these seats</button>
+        <button class="primary" disabled={!chosen.length || isGoingOn(started)} onClick={start}>Start a run with these seats</button>
       </div>
-      {going !== null && <p class="small" role="status">Starting: the model is being loaded…</p>}
+      {isGoingOn(started) && <p class="small" role="status">Starting: the model is being loaded…</p>}
       {failed !== null && <p class="notice bad data small" role="alert">{failed}</p>}
     </section>
   );

@@ -1,5 +1,6 @@
 /** The documents of a turn (viewer/documents/turn.py), as far as the page reads them. */
 
+import type { SpokenPart } from "../components/spoken";
 import type { PictureOfExchange } from "../components/thumbnail";
 import type { Reason } from "../leaning";
 import type { DrawnUnit, Order, Walk } from "../pruning";
@@ -21,7 +22,10 @@ export interface Candidate {
   readonly attempt: number;
   readonly origin: "drawn" | "backup" | "rewritten" | "by_hand" | "vetoed";
   readonly text: string;
+  readonly spoken?: readonly SpokenPart[];
   readonly as_written: string | null;
+  /** The model's reasoning before it, which is never said. */
+  readonly thought?: string | null;
   readonly information: number | null;
   readonly inconsistency: number | null;
   readonly inconsistency_runs: readonly number[];
@@ -48,6 +52,7 @@ export interface Making {
   readonly turn: number;
   readonly speaker: string | null;
   readonly text: string;
+  readonly spoken?: readonly SpokenPart[];
   readonly sim_time_s: number;
   readonly ended: boolean;
   /** Why it is what it is, in one or two sentences. */

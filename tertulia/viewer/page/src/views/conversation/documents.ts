@@ -1,5 +1,6 @@
 /** The documents of a run and its turns as viewer/documents/conversation.py writes them. */
 
+import type { SpokenPart } from "../../components/spoken";
 import type { PictureOfExchange } from "../../components/thumbnail";
 import type { Run, TurnBid, TurnRow } from "../../documents";
 
@@ -38,12 +39,15 @@ export interface Exchange {
   readonly picture: PictureOfExchange;
   readonly plan: string;
   readonly answer: string;
+  readonly spoken?: readonly SpokenPart[];
   readonly passed: boolean;
 }
 
 /** A turn, and how it came about in figures; those are `null` where it was not scored. */
 export interface ConversationTurn extends TurnRow {
   readonly duration_s: number;
+  /** The parts of the text if it has actions. */
+  readonly spoken?: readonly SpokenPart[];
   readonly by_hand: boolean;
   /** Whether a person rewrote what a model was about to say. */
   readonly edited: boolean;

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Speaker } from "../../components/speakers";
+import { Spoken, type SpokenPart } from "../../components/spoken";
 import { Thumbnail } from "../../components/thumbnail";
 import { useVirtualRows } from "../../components/virtual";
 import { counted, elapsed, lambda, number } from "../../format";
@@ -113,11 +114,11 @@ function Row({
         {turn.speaker === null ? (
           <span class="muted">{number(turn.duration_s, 0)} seconds of silence</span>
         ) : (
-          <Said run={run} speaker={turn.speaker} text={turn.text} term={term} />
+          <Said run={run} speaker={turn.speaker} text={turn.text} parts={turn.spoken} term={term} />
         )}
         {turn.exchange && (
           <>
-            <Said run={run} speaker={turn.exchange.answerer} text={turn.exchange.answer} term={term} />
+            <Said run={run} speaker={turn.exchange.answerer} text={turn.exchange.answer} parts={turn.exchange.spoken} term={term} />
             <p class="small muted about-picture">
               <Thumbnail run={run.run} picture={turn.exchange.picture} />
               <span>
@@ -144,12 +145,20 @@ function Row({
   );
 }
 
-function Said({ run, speaker, text, term }: { run: RunInFull; speaker: string; text: string; term: string }) {
+interface SaidProps {
+  readonly run: RunInFull;
+  readonly speaker: string;
+  readonly text: string;
+  readonly parts: readonly SpokenPart[] | undefined;
+  readonly term: string;
+}
+
+function Said({ run, speaker, text, parts, term }: SaidProps) {
   const isLong = text.length > SHOWN + 200;
   return (
     <p class="said">
       <Speaker people={run.people} name={speaker} />{" "}
-      <span class="words data">{highlighted(isLong ? text.slice(0, SHOWN) : text, term)}</span>
+      <span class="words data"><Spoken text={text} parts={parts} most={isLong ? SHOWN : Infinity} shown={(text) => highlighted(text, term)} /></span>
       {isLong && <span class="muted small"> … {text.length.toLocaleString("en")} characters in all; open the turn to read them</span>}
     </p>
   );

@@ -1,6 +1,7 @@
 /** The candidates of an utterance: their texts, what the judge found, and why one of them was said. */
 
 import { WhatAreNats } from "../../components/explained";
+import { Spoken } from "../../components/spoken";
 import { counted, inWords, number } from "../../format";
 import type { Candidate, Making } from "../turn_documents";
 import { LongText } from "./long_text";
@@ -81,7 +82,7 @@ function CandidateRow(props: RowProps) {
           <b>{title}</b> <span class="tag">{inWords(origin)}</span>
           {inconsistency !== null && <span class="number small"> {figure(inconsistency)}</span>}{" "}
           <span class="small muted">{fateOf(candidate, making)}</span>
-          <span class="words first data">{candidate.text}</span>
+          <span class="words first data"><Spoken text={candidate.text} parts={candidate.spoken} /></span>
         </summary>
         <div class="stack"><Details {...props} /></div>
       </details>
@@ -93,8 +94,14 @@ function CandidateRow(props: RowProps) {
 function Details({ candidate, making, least, most }: RowProps) {
   return (
     <>
-      <p class="words"><LongText text={candidate.text} most={2000} /></p>
+      <p class="words"><LongText text={candidate.text} parts={candidate.spoken} most={2000} /></p>
       {candidate.as_written !== null && <p class="small muted">as written: <LongText text={candidate.as_written} /></p>}
+      {candidate.thought && (
+        <details class="small thought">
+          <summary>Thought before it, and not said</summary>
+          <p><LongText text={candidate.thought} most={4000} /></p>
+        </details>
+      )}
       {candidate.inconsistency !== null && <Judged candidate={candidate} threshold={making.threshold} least={least} most={most} />}
       <Written candidate={candidate} />
       {candidate.rewritable !== null && (

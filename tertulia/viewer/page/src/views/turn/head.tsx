@@ -44,7 +44,7 @@ export function Head({ run, document, making, children }: Props) {
       </div>
       {making.speaker === null
         ? <p class="muted">… silence: nobody took the floor</p>
-        : !isInCards(document, making) && <blockquote class="utterance words"><LongText text={making.text} most={2000} /></blockquote>}
+        : !isInCards(document, making) && <blockquote class="utterance words"><LongText text={making.text} parts={making.spoken} most={2000} /></blockquote>}
       {children}
       <div class="done">
         <ul class="tags" aria-label="What was done">

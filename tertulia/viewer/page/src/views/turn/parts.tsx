@@ -1,5 +1,6 @@
 /** The parts of an album chat's turn: the plan, the question, which is the turn's own utterance, and the answer. */
 
+import { Spoken } from "../../components/spoken";
 import { hrefOf, usePlace } from "../../router";
 import type { Making, TurnDocument } from "../turn_documents";
 
@@ -24,7 +25,7 @@ export function PartChooser({ document, chosen }: { document: TurnDocument; chos
           <li key={part}>
             <a href={hrefOf(path, { ...query, part: part === "question" ? null : part })} aria-current={part === shown ? "true" : undefined}>
               <span class="small">{part}, <bdi class="data">{speakers[part]}</bdi></span>
-              <span class="words data">{exchange[part]}</span>
+              <span class="words data"><Spoken text={exchange[part]} parts={(part === "question" ? document : parts?.[part])?.spoken} /></span>
             </a>
           </li>
         ))}
