@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 
+from tertulia.nodes.meeting.personality import poles_of
 from tertulia.nodes.meeting.view import View
 from tertulia.nodes.shared.asking import text_of
 from tertulia.prompts.cognition import Question
@@ -14,8 +15,6 @@ from tertulia.state.cognition import Character, SubGoal
 from tertulia.state.context import Context
 from tertulia.state.graph_state import CognitionState
 from tertulia.state.language_model import ReplyField
-from tertulia.state.meeting import BIG_FIVE
-from tertulia.state.randomness import keyed_generator
 
 #: Descriptions of a personality, and steps of a plan, that a model is asked for.
 _DESCRIPTIONS = 10
@@ -28,11 +27,11 @@ _STEP_TOKENS = 16
 
 
 async def prepare(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
-    """Draw the traits that the scenario leaves open, and let the model write missing descriptions and plans."""
+    """Settle the poles of personality, and let the model write missing descriptions and plans."""
     view = View.of(state, runtime.context)
     view.context.broker.seat(0, view.present)
     attendee = view.agent
-    big_five = draw_traits(attendee.big_five, view.context.seed, view.name)
+    big_five = await poles_of(view)
     descriptions = attendee.descriptions or await describe(view, big_five)
     plan = await make_plan(view)
     view.context.broker.leave(view.name)
@@ -41,17 +40,8 @@ async def prepare(state: CognitionState, runtime: Runtime[Context]) -> Cognition
     return {"minds": {view.name: view.mind}}
 
 
-def draw_traits(given: Sequence[str], seed: int, name: str) -> tuple[str, ...]:
-    """Return a pole of each of the five dimensions: given poles stay, the others are drawn. Source: App. D."""
-    generator = keyed_generator(seed, agent=name, node="personality")
-    drawn = {dimension: generator.choice(poles) for dimension, poles in BIG_FIVE.items()}
-    return tuple(
-        next((pole for pole in given if pole in poles), drawn[dimension]) for dimension, poles in BIG_FIVE.items()
-    )
-
-
 async def describe(view: View, big_five: Sequence[str]) -> tuple[str, ...]:
-    """Return ten sentences in which the model describes a combination of traits. Source: App. D, Fig. 7."""
+    """Return ten sentences in which the model describes a person of these words and poles. Source: App. D, Fig. 7."""
     poles = [translated(pole, view.language) for pole in big_five]
     names = [f"description_{number}" for number in range(1, _DESCRIPTIONS + 1)]
     question = Question(
