@@ -93,7 +93,7 @@ def propensity_of(agent: Attendee, big_five: Sequence[str]) -> float:
 
 
 def discomfort_of(agent: Attendee, big_five: Sequence[str]) -> float:
-    """Return the share of S_personality's distance to 1 that a silence adds: given, by extraversion, or in the middle."""
+    """Return the share of S_personality's distance to 1 that a silence adds: given, by extraversion, or middling."""
     return _by_extraversion(_DISCOMFORT, big_five) if agent.silence_discomfort is None else agent.silence_discomfort
 
 
