@@ -10,7 +10,7 @@ from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.text import clean
 
 _NOTE = (
-    "Memories are taken as recalled; a meeting asks for descriptions, and for steps of goals, where they are missing."
+    "Memories are taken as recalled; a meeting asks for descriptions, and for steps of goals, where there are none."
 )
 
 
