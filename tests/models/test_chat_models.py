@@ -66,7 +66,7 @@ async def test_a_server_of_the_user_s_is_asked_as_langchain_asks(served: Served)
     shaped = client.with_structured_output(schema_of(fields), method="json_schema", include_raw=True)
     answer = shaped.invoke([(message["role"], message["content"]) for message in asked["messages"]])["raw"]
     off = {"min_p": 0, "top_k": -1, "repeat_penalty": 1, "repetition_penalty": 1}
-    off["samplers"] = ["temperature", "top_p", "min_p"]
+    off["samplers"] = ["top_k", "temperature", "top_p", "min_p"]
     assert served.requests[1] | off == asked
     assert json.loads(answer.text) == reply.fields
 

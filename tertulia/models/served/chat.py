@@ -48,6 +48,7 @@ from tertulia.models.served.chat_names import (
 from tertulia.models.served.cut_answers import is_cut, room_note, unread
 from tertulia.models.served.langchain_client import LangChainClient
 from tertulia.models.served.refusals import (
+    FIELDS,
     LIMITS,
     NEGATIVE_TOP_K,
     REPEATED,
@@ -315,7 +316,8 @@ class ChatModel:
                     parts = parts - {"top_k"} | {NEGATIVE_TOP_K}  # 0 may be the value that means off there
                 self._leave_out(server, parts, error)
                 continue
-            unsent = {*wanted, "temperature", "top_p"} - sampling.keys()
+            recorded = () if "generation_config" in sampling else ("temperature", "top_p")
+            unsent = {*wanted, *recorded} - sampling.keys()
             self._tell_once("cut", cut_note(characters_of(taken), answer.prompt_tokens))
             return replace(answer, unsent=tuple(sorted(unsent)))
 
@@ -335,7 +337,7 @@ class ChatModel:
 
 def _parts_of(messages: Sequence[Message], schema: Mapping[str, Any] | None) -> Iterator[str]:
     """Yield the parts of a request, besides its sampling, that a server may refuse."""
-    yield from (WHOLE, "stream_options", *LIMITS)
+    yield from (WHOLE, FIELDS, "stream_options", *LIMITS)
     if schema is not None:
         yield SCHEMA
     if any(role == "system" for role, _ in messages):

@@ -16,6 +16,13 @@ SCHEMA, SYSTEM, REPEATED, WHOLE = "response_format", "system messages", "repeate
 LIMITS = ("max_tokens", "max_completion_tokens")
 #: `top_k` is off at -1, and at 0 for servers that refuse that.
 NEGATIVE_TOP_K = "negative top_k"
+#: Sampling in fields of its own: `transformers serve` draws by a `generation_config` alone.
+FIELDS = "fields of sampling"
+_UNEXPECTED = "unexpected fields in the request"
+
+#: A value that is out of range is the user's to set, unless it is one that runs record none of.
+_RANGE = r"must be\W+(in|between|at|less|greater|within|[<>≤≥-])|cannot be (greater|less)|out of range|at (least|most)"
+_OFF = frozenset({"top_k", "repeat_penalty", "repetition_penalty", "samplers"})
 
 _WORDS = {
     WHOLE: r"only\W+(\w+\W+){0,3}stream|stream\w*\W+(\w+\W+){0,4}(only|required)|(must|enable)\W+(\w+\W+){0,4}stream",
@@ -30,6 +37,7 @@ _IN_WORDS = {
     SCHEMA: "refuses JSON Schema ({}); the form of replies is asked for in words alone from now on",
     SYSTEM: "refuses system messages ({}); their words begin the user's first message from now on",
     REPEATED: "wants roles to alternate ({}); messages of one role are joined from now on",
+    FIELDS: "takes no sampling but in a generation_config ({}); it is sent one from now on",
     WHOLE: "answers in streams only ({}); it is asked for them from now on",
 }
 
@@ -42,10 +50,13 @@ def refused_parts(error: Exception, sent: Collection[str]) -> frozenset[str]:
     if status not in (200, 400, 422, 500) or is_overflow(error):
         return frozenset()
     words = str(error)
+    if FIELDS in sent and _UNEXPECTED in words.lower():
+        return frozenset({FIELDS})
     if status != 500:
         fields = {*getattr(error, "fields", ()), getattr(error, "param", None)} & {*sent}
         if found := fields or _named(words, sent):
-            return frozenset(found)
+            is_value = re.search(_RANGE, words, re.IGNORECASE)
+            return frozenset(found & _OFF if is_value else found)
     for part, pattern in {**({} if status == 500 else _WORDS), **_OF_TEMPLATES}.items():
         if part in sent and re.search(pattern, words, re.IGNORECASE):
             return frozenset({part})

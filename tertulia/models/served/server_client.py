@@ -14,7 +14,8 @@ from tertulia.models.served.answer_limits import add_limits
 from tertulia.models.served.chat_client import ChatAnswer, Message
 from tertulia.models.served.chat_errors import RefusedAnswerError
 from tertulia.models.served.chat_messages import Content
-from tertulia.models.served.refusals import LIMITS, NEGATIVE_TOP_K, WHOLE
+from tertulia.models.served.chat_names import origin_of
+from tertulia.models.served.refusals import FIELDS, LIMITS, NEGATIVE_TOP_K, WHOLE
 from tertulia.models.served.server_answers import read_chat_answer
 from tertulia.models.served.server_likelihood import ServerLikelihoods
 from tertulia.models.served.server_streams import is_stream, joined_stream
@@ -33,7 +34,7 @@ _OF_A_CLIENT = 8
 _OFF: Mapping[str, Any] = {
     "repeat_penalty": 1.0,
     "repetition_penalty": 1.0,
-    "samplers": ["temperature", "top_p", "min_p"],
+    "samplers": ["top_k", "temperature", "top_p", "min_p"],
 }
 
 
@@ -67,7 +68,11 @@ class ServerError(Exception):
         locations = [part for detail in details for part in _list(detail.get("loc"))]
         self.fields = frozenset(part for part in (*locations, described.get("param")) if isinstance(part, str))
         counts = {"n_prompt_tokens": "tokens of the prompt", "n_ctx": "of the window"}
-        found = [f"{described[name]} {words}" for name, words in counts.items() if type(described.get(name)) is int]
+        found = [
+            f"{described[name]} {words}"
+            for name, words in counts.items()
+            if type(described.get(name)) is int and str(described[name]) not in str(told)
+        ]
         self.counts = ", ".join(found)
 
 
@@ -117,14 +122,15 @@ class ServerClient:
 
     def sampling(self, server: Server, request: GenerationRequest, seed: int) -> dict[str, Any]:
         """Return all that is known to act on the drawing of tokens on servers (see the protocol)."""
-        return {
-            "temperature": request.temperature,
-            "top_p": request.top_p,
-            "min_p": request.min_p,
-            "top_k": 0 if NEGATIVE_TOP_K in server.refused else -1,
-            "seed": seed,
-            **_OFF,
-        }
+        recorded = {"temperature": request.temperature, "top_p": request.top_p, "min_p": request.min_p}
+        return self.as_taken(server, recorded, seed)
+
+    def as_taken(self, server: Server, recorded: Mapping[str, float], seed: int) -> dict[str, Any]:
+        """Return sampling in the form that a server takes, and all that runs do not record off."""
+        if FIELDS in server.refused:
+            config = {"do_sample": True, "top_k": 0, "repetition_penalty": 1.0, **recorded}
+            return {"seed": seed, "generation_config": json.dumps(config)}
+        return {"top_k": 0 if NEGATIVE_TOP_K in server.refused else -1, **_OFF, **recorded, "seed": seed}
 
     def limit(self, tokens: int) -> dict[str, int]:
         """Return the limit of an answer by both of its names."""
@@ -168,23 +174,16 @@ class ServerClient:
             RefusedAnswerError: With an object that is against the protocol.
             json.JSONDecodeError: With something else.
         """
+        return read_object(await self.exchange(server, "POST", path, body))
+
+    async def exchange(self, server: Server, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """Return the response of a server, whatever its status; a path that begins with a slash is its host's."""
         headers = {"Content-Type": "application/json"}
         if key := server.key.get_secret_value():
             headers["Authorization"] = f"Bearer {key}"
-        sent = json.dumps(body, ensure_ascii=False).encode("utf-8")
-        response = await self._client(server).post(f"{server.address}/{path}", content=sent, headers=headers)
-        if response.status_code >= 400:
-            raise ServerError(response)
-        try:
-            content = response.content
-            answer = joined_stream(content) if is_stream(content) else json.loads(content)
-        except RecursionError:
-            raise RefusedAnswerError("answers with JSON that is nested too deeply") from None
-        if not isinstance(answer, dict):
-            raise json.JSONDecodeError("no object", response.text[:80], 0)
-        if answer.get("error") and not answer.get("choices"):
-            raise ServerError(response, answer)
-        return answer
+        sent = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8")
+        base = f"{server.address}/" if not path.startswith("/") else str(origin_of(server.address))
+        return await self._client(server).request(method, f"{base}{path}", content=sent, headers=headers)
 
     def _client(self, server: Server) -> Any:
         """Return one of a server's HTTP clients, by how much the server is asked at the time."""
@@ -193,6 +192,22 @@ class ServerClient:
         while len(clients) <= place:
             clients.append(_open_client())
         return clients[place]
+
+
+def read_object(response: Any) -> dict[str, Any]:
+    """Return the object of a response, a stream's joined (see `ServerClient.post` for errors)."""
+    if response.status_code >= 400:
+        raise ServerError(response)
+    try:
+        content = response.content
+        answer = joined_stream(content) if is_stream(content) else json.loads(content)
+    except RecursionError:
+        raise RefusedAnswerError("answers with JSON that is nested too deeply") from None
+    if not isinstance(answer, dict):
+        raise json.JSONDecodeError("no object", response.text[:80], 0)
+    if answer.get("error") and not answer.get("choices"):
+        raise ServerError(response, answer)
+    return answer
 
 
 @cache

@@ -109,6 +109,10 @@ class _Copies:
         return given, _by_key(self._target, table, rows_of(self._target, table, [self._run], first, last))
 
 
+#: Steps that tell where a run was computed, and nothing of what it says.
+_OF_MACHINES = ("platform", "server")
+
+
 def _ahead(given: Any, known: Any) -> Literal["source", "target"] | None:
     return None if given == known else "source" if given > known else "target"
 
@@ -125,4 +129,4 @@ def _by_key(file: Database, table: str, rows: Rows) -> dict[Any, Any]:
     if "node" not in rows.names:
         return dict(zip(keys, compared, strict=True))
     nodes = rows.column("node")
-    return {key: row for key, row, node in zip(keys, compared, nodes, strict=True) if node != "platform"}
+    return {key: row for key, row, node in zip(keys, compared, nodes, strict=True) if node not in _OF_MACHINES}

@@ -14,6 +14,7 @@ from support.protocol_server import Served, values_for
 from tertulia.models.served import chat_errors
 from tertulia.models.served.chat import ChatModel, open_chat_model
 from tertulia.models.served.server_answers import cut_note, read_chat_answer
+from tertulia.models.served.servers import Server
 from tertulia.state.errors import ContextWindowError, ModelError
 from tertulia.state.language_model import Activity, GenerationRequest
 from tertulia.state.parameters import Parameters
@@ -52,7 +53,7 @@ async def test_all_that_is_recorded_is_sent_and_the_rest_is_off(served: Served) 
     (reply,) = await model.generate(replace(a_request(), temperature=1.0, top_p=1.0, min_p=0.1))
     (sent,) = served.requests
     assert {name: sent[name] for name in SAMPLING} == SAMPLING | {"temperature": 1, "top_p": 1, "min_p": 0.1}
-    assert sent["samplers"] == ["temperature", "top_p", "min_p"]
+    assert sent["samplers"] == ["top_k", "temperature", "top_p", "min_p"]
     assert (reply.unsent, told) == ((), [])
 
 
@@ -66,7 +67,7 @@ def forbidden(*names: str) -> dict[str, Any]:
 REFUSALS: dict[str, tuple[int, Callable[[list[str]], Any]]] = {
     "by place": (422, lambda names: forbidden(*names)),
     "FastAPI's": (422, lambda names: {"detail": forbidden(*names)["message"]["detail"]}),
-    "in words": (422, lambda names: {"detail": f"Unexpected fields in the request: {set(names)}"}),
+    "in words": (422, lambda names: {"detail": f"Unknown fields: {set(names)}"}),
     "by parameter": (400, lambda names: {"error": {"message": "No.", "param": names[0], "code": "unsupported"}}),
     "with status 200": (200, lambda names: {"error": f"unknown parameter {names[0]}"}),
 }
@@ -98,6 +99,28 @@ async def test_top_k_is_off_at_0_for_a_server_that_refuses_less(served: Served) 
     model, told = a_model(served)
     (reply,) = await model.generate(a_request())
     assert (served.requests[-1]["top_k"], reply.unsent, told) == (0, (), [])
+
+
+async def test_a_server_of_transformers_is_sent_a_generation_config(served: Served) -> None:
+    unknown = {"min_p", "top_k", "samplers", "repeat_penalty", "repetition_penalty"}
+
+    def refuse(request: dict[str, Any]) -> tuple[int, Any] | None:
+        found = unknown & request.keys()
+        return (422, {"detail": f"Unexpected fields in the request: {found}"}) if found else None
+
+    served.instead = refuse
+    model, told = a_model(served)
+    (reply,) = await model.generate(replace(a_request(), min_p=0.1))
+    config = {"do_sample": True, "temperature": 0.8, "top_p": 0.9, "min_p": 0.1, "top_k": 0, "repetition_penalty": 1}
+    assert json.loads(served.requests[-1]["generation_config"]) == config
+    assert (reply.unsent, len(told)) == ((), 1)
+
+
+@pytest.mark.parametrize("words", ["temperature must be between 0 and 1", "top_p must be in (0, 1], got 0.9"])
+async def test_a_value_out_of_range_is_the_user_s_to_set(served: Served, words: str) -> None:
+    served.instead = lambda request: (400, {"error": {"message": words, "param": words.split()[0]}})
+    with pytest.raises(ModelError, match="refuses the request"):
+        await a_model(served)[0].generate(a_request())
 
 
 async def test_of_two_that_exclude_each_other_temperature_stays(served: Served) -> None:
@@ -366,3 +389,40 @@ async def test_an_error_of_any_shape_is_one_line(served: Served, status: int, bo
     with pytest.raises(ModelError) as raised:
         await a_model(served)[0].generate(a_request())
     assert len(str(raised.value).splitlines()) == 1
+
+
+# --- providers --------------------------------------------------------------------------------------------------------
+
+
+async def test_a_provider_that_refuses_temperature_is_not_sent_it(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", served.address)
+    error = {
+        "message": "Unsupported value: 'temperature' does not support 0.8 with this model.",
+        "param": "temperature",
+        "code": "unsupported_value",
+    }
+    served.instead = lambda request: (400, {"error": error}) if "temperature" in request else None
+    model = open_chat_model("openai:parrot", Parameters(), "a-key")
+    replies = [*await model.generate(a_request()), *await model.generate(a_request())]
+    assert [reply.unsent for reply in replies] == [("temperature",)] * 2
+    assert ["temperature" in request for request in served.requests] == [True, False, False]
+    assert served.requests[-1]["top_p"] == 0.9
+    served.instead = lambda request: None
+    model = open_chat_model("openai:parrot", Parameters(), "a-key")
+    await model.generate(replace(a_request(), temperature=1.0, top_p=1.0))
+    assert (served.requests[-1]["temperature"], served.requests[-1]["top_p"]) == (1, 1)
+
+
+async def test_why_a_provider_s_answer_ends_and_its_reasoning_are_read(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tertulia.models.served.langchain_client import LangChainClient
+
+    monkeypatch.setenv("OPENAI_BASE_URL", served.address)
+    client = LangChainClient("openai", "parrot", Parameters(), "a-key")
+    told = {"message": {"role": "assistant", "content": "Hi"}, "finish_reason": "length", "index": 0}
+    served.instead = lambda request: (200, {"id": "1", "choices": [told], "usage": None, "model": "parrot"})
+    answer = await client.answer(Server(), [("user", "Hello.")], None, {})
+    assert (answer.text, answer.finish, answer.thought) == ("Hi", "length", "")
