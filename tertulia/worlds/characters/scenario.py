@@ -81,7 +81,7 @@ def _meeting_of(names: Sequence[str]) -> str:
 
 
 def _participant(person: ImportedPerson, names: Sequence[str]) -> dict[str, Any]:
-    """Return the fields of a participant; a relation to a person elsewhere, of nearly a participant's name, is a fact."""
+    """Return the fields of a participant; relations to people elsewhere with nearly a participant's name are facts."""
     values = dict(person.values)
     relations: dict[str, str] = values.pop("relations", {})
     clashing = [name for name in relations if name == values["name"] or (name not in names and misspelt(name, names))]
