@@ -27,6 +27,10 @@ def test_a_card_alone_meets_a_visitor_and_the_scenario_runs(cli: Cli, files: Pat
     values = yaml.safe_load(Path("mirela.yaml").read_text())
     assert [person["name"] for person in values["participants"]] == ["Mirela Stan", "Visitor"]
     assert values["description"] == "Visitor has lost a key."
+    assert values["participants"][1]["memories"][:2] == [
+        "About Mirela Stan: Clothes: grey coat, boots",
+        "About Mirela Stan: Habits: counts her steps",
+    ]
     run = cli("run", "mirela.yaml", "--rehearse", "--rounds", "2")
     assert run.code == 0, run.err
     again = cli("people", "import", "mirela.png", "--to", "mirela.yaml")

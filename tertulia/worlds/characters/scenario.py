@@ -23,7 +23,7 @@ _TIME = datetime(2026, 5, 14, 10, 0)
 
 #: The number of facts about a person alone that the visitor knows; without any, λ would have nothing to take from a
 #: visitor, and a visitor nothing to talk of.
-_KNOWN_FACTS = 6
+_KNOWN_FACTS = 8
 
 _SECOND_PERSON = re.compile(r"you\b", re.IGNORECASE)
 
@@ -69,8 +69,11 @@ def scenario_of(people: Sequence[ImportedPerson], user: str | None = None) -> st
 
 def _visitor(name: str, person: ImportedPerson) -> ImportedPerson:
     """Return a visitor to talk with, that has read the beginning of the description of a person."""
-    told = [fact for fact in person.values.get("background", ()) if not _SECOND_PERSON.match(fact)]
-    heard = [f"About {person.values['name']}: {fact}" for fact in told[:_KNOWN_FACTS]]
+    whole = str(person.values["name"])
+    facts = person.values.get("background", ())
+    names = (whole, whole.split()[0], *(fact.partition(": ")[2] for fact in facts if fact.startswith("Nickname: ")))
+    told = [fact for fact in facts if not _SECOND_PERSON.match(fact)][:_KNOWN_FACTS]
+    heard = [fact if fact.startswith(names) else f"About {whole}: {fact}" for fact in told]
     return ImportedPerson({"name": name, "memories": heard} if heard else {"name": name})
 
 
