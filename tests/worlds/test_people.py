@@ -114,8 +114,8 @@ def test_people_of_another_program_are_persons(tmp_path: Path) -> None:
     assert [memory.keys for memory in mirela.memories] == [(), ("quay", "harbour")]
     case = Case("at the lock", [mirela, tobias], time="2026-05-14 10:00", description="It rains.")
     assert case.participants == (mirela, tobias)
+    (tmp_path / "broken.json").write_text("{")
     with pytest.raises(ScenarioError, match=r"broken\.json: broken JSON in line 1"):
-        (tmp_path / "broken.json").write_text("{")
         people_from(tmp_path / "broken.json")
 
 
