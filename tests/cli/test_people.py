@@ -65,6 +65,14 @@ def test_the_document_has_values_and_what_is_not_taken(cli: Cli, files: Path) ->
     assert person["not_taken"][0]["field"] == "mental_state"
 
 
+def test_the_prompts_that_show_a_field_are_told(cli: Cli, files: Path) -> None:
+    done = cli("people", "check", "mirela.png")
+    assert done.code == 0, done.err
+    assert "Mirela Stan" in done.out
+    assert all(field in done.out for field in ("character", "examples", "memories"))
+    assert cli("people", "check", "mirela.png", "tobias.json", "--json").json["people"][1]["name"] == "Tobias Kern"
+
+
 def test_people_go_out_and_come_back(cli: Cli, files: Path) -> None:
     assert cli("people", "export", "mirela.png", "tobias.json", "--to", "cards").code == 0
     assert sorted(file.name for file in Path("cards").iterdir()) == ["Mirela_Stan.json", "Tobias_Kern.json"]
