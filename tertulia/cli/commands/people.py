@@ -1,4 +1,4 @@
-"""`people`: import people from files of other programs, and export them."""
+"""`people`: import people from files of other programs, check where prompts show them, and export them."""
 
 from pathlib import Path
 from typing import Annotated
@@ -62,7 +62,8 @@ def import_people(
     if to is not None:
         write_file(to, text, overwrite=False)
     if as_json:
-        print_json(_document(found) | {"scenario": text, "file": str(to) if to else None})
+        document = {"schema_version": SCHEMA_VERSION, "people": [person.document() for person in found]}
+        print_json(document | {"scenario": text, "file": str(to) if to else None})
         return
     if to is None:
         print(text, end="")
@@ -104,6 +105,19 @@ def export_people(
             progress().print(plain(f"wrote {file}"))
 
 
+def check_people(
+    files: FilesArgument, column: ColumnOption = None, store: NoStoreOption = None, as_json: JsonOption = False
+) -> None:
+    """Show which prompts of which conversation show which field of these people.
+
+    Example: tertulia people check wilma.png
+    """
+    from tertulia.cli.commands.people_check import print_checked
+    from tertulia.worlds.characters.scenario import names_put
+
+    print_checked([person.values for person in names_put(_read(files, column), None)], as_json)
+
+
 def _read(files: list[Path], columns: list[str] | None) -> tuple[ImportedPerson, ...]:
     from tertulia.worlds.characters.reading import joined, read_people
 
@@ -121,20 +135,6 @@ def _read(files: list[Path], columns: list[str] | None) -> tuple[ImportedPerson,
         if person.kind == "a lorebook":
             print_note(f"{person.file} has no person: {person.values['name']!r} knows it; give a card beside it")
     return found
-
-
-def _document(found: tuple[ImportedPerson, ...]) -> dict[str, object]:
-    rows = [
-        {
-            "file": person.file,
-            "kind": person.kind,
-            "values": person.values,
-            "situation": person.situation,
-            "not_taken": [{"field": n.field, "value": n.value, "goes_to": n.goes_to} for n in person.not_taken],
-        }
-        for person in found
-    ]
-    return {"schema_version": SCHEMA_VERSION, "people": rows}
 
 
 def _print_not_taken(found: tuple[ImportedPerson, ...]) -> None:
@@ -166,4 +166,5 @@ def _write_new(file: Path, text: str) -> None:
 
 
 add(people, import_people, "import")
+add(people, check_people, "check")
 add(people, export_people, "export")

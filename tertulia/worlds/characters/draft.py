@@ -1,4 +1,4 @@
-"""The draft of a person who is read from a file: fields as they are taken, and the list of all that is not.
+"""The draft of a person of a file: fields as they are taken, and the list of all others.
 
 A format is a table: by field of the file, the rule that takes it. A field without a rule goes to the default of the
 table. So every value is taken or listed (`tests/worlds/characters/`).
@@ -60,6 +60,11 @@ class ImportedPerson:
     file: str = ""
     kind: str = ""
 
+    def document(self) -> dict[str, Any]:
+        """Return the person as JSON."""
+        fields = ("file", "kind", "values", "situation")
+        return {name: getattr(self, name) for name in fields} | {"not_taken": [vars(left) for left in self.not_taken]}
+
     def for_user(self, user: str) -> "ImportedPerson":
         """Return the person with a name for the other one in all texts."""
         situation = self.situation and self.situation.replace(USER, user)
@@ -71,7 +76,7 @@ class Draft:
     """A person while they are read.
 
     Attributes:
-        name: The name; empty for what belongs to other files' people.
+        name: The name; empty for a lorebook or a fragment, which are for other files' people.
         char: The name that texts have for `{{char}}`.
     """
 
