@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from tertulia.state.records import Turn
     from tertulia.state.seat import Answer, Invitation
     from tertulia.worlds.generated_people import generate_people
-    from tertulia.worlds.people import Person, people_from_csv
+    from tertulia.worlds.people import Person, people_from
     from tertulia.worlds.population_object import Population, Villager
     from tertulia.worlds.questionnaire import Question
     from tertulia.worlds.scenario_objects import Case, Meeting
@@ -72,7 +72,7 @@ _PUBLIC = {
     "tertulia.state.records": ("Turn",),
     "tertulia.state.seat": ("Answer", "Invitation"),
     "tertulia.worlds.generated_people": ("generate_people",),
-    "tertulia.worlds.people": ("Person", "people_from_csv"),
+    "tertulia.worlds.people": ("Person", "people_from"),
     "tertulia.worlds.population_object": ("Population", "Villager"),
     "tertulia.worlds.questionnaire": ("Question",),
     "tertulia.worlds.scenario_objects": ("Case", "Meeting"),
@@ -123,7 +123,7 @@ __all__ = [
     "mentions",
     "node",
     "open_store",
-    "people_from_csv",
+    "people_from",
     "resume",
     "run",
     "scorer",

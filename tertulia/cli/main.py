@@ -20,7 +20,7 @@ PANELS = {
     "Look": ("view", "runs", "show", "timeline", "replay", "days", "search"),
     "Compare": ("diff", "metrics"),
     "Measure": ("stats", "behaviour", "outcomes", "inventory", "ask", "score", "lab"),
-    "Extend": ("scenarios", "settings", "nodes", "graph", "tune", "scores"),
+    "Extend": ("scenarios", "people", "settings", "nodes", "graph", "tune", "scores"),
     "Maintain": ("export", "merge", "gc", "trust", "doctor"),
 }
 

@@ -1,30 +1,16 @@
-"""People as objects of Python: one person for a dialogue or a meeting, and many from a CSV file."""
+"""People as objects of Python: one person for a dialogue or a meeting, and those of a file."""
 
-import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, time
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, model_validator
 
-from tertulia.state.errors import NotFoundError, ScenarioError, UsageError, nearest_hint
-from tertulia.state.files import read_bytes
+from tertulia.state.errors import ScenarioError
 from tertulia.state.wrong_values import shown
-from tertulia.worlds.meeting_file import MeetingPerson, duplicate_names
-from tertulia.worlds.person_fields import POLES, field_named
+from tertulia.worlds.meeting_file import MeetingPerson
 from tertulia.worlds.yaml_file import YamlFile
-
-#: The largest CSV file of people that is read.
-MOST_BYTES = 16 * 10**6
-
-#: The sign between several values in a cell, and the one between a name and the relation to that person.
-_BETWEEN, _RELATION = "|", ":"
-
-#: Fields that take several values.
-_LISTS = ("memories", "goals", "interests", "descriptions", "secrets", "examples")
-
 
 Made = TypeVar("Made", bound=BaseModel)
 
@@ -138,129 +124,38 @@ def plain(value: Any) -> Any:
     return value
 
 
-def people_from_csv(path: Path | str, columns: Mapping[str, str | None] | None = None) -> list[Person]:
-    """Return the people of a CSV file in UTF-8: a header with names of fields, then a person a row.
+def people_from(
+    path: Path | str, user: str | None = None, columns: Mapping[str, str | None] | None = None
+) -> list[Person]:
+    """Return the people of a file of another program (docs/people.md), or of a table in CSV, JSON or JSON Lines.
 
     ::
 
-        people = tertulia.people_from_csv("residents.csv", columns={"Full name": "name", "Id": None})
+        wilma, = tertulia.people_from("wilma.png", user="Ines")
+        people = tertulia.people_from("residents.csv", columns={"Full name": "name", "Id": None})
 
-    Columns have the names of `Person`'s fields, and of their parts (`schedule.leaves`, `weights.goal`); an empty cell
-    leaves a field at its default. `|` separates several memories, goals, interests or descriptions in a cell, and
-    commas separate traits; a relation is `NAME: their relation`. The header tells whether commas, semicolons or
-    tabs divide cells.
+    The kind of file is told by its content. In a table, columns have the names of `Person`'s fields or their synonyms,
+    and of parts (`schedule.leaves`, `weights.goal`); any other column is a fact with its title. `|` separates several
+    values in a cell; a relation is `NAME: their relation`.
 
     Args:
-        columns: By column of the file, the field that it is; `None` for a column that is not read.
+        user: The name in the place of a card's `{{user}}`.
+        columns: By column of a table, the field that it is; `None` for one that is not read.
 
     Raises:
         NotFoundError: There is no such file.
-        ScenarioError: It can't be read, or a row is no person; the message names the file and the row, as a
-            spreadsheet counts: the header is row 1.
+        ScenarioError: It holds no people of a known kind, or a person has a value that it can't have.
+        UsageError: There is no such column or field.
     """
+    from tertulia.worlds.characters.reading import joined, read_people
+
     file = Path(path).expanduser()
-    rows = _rows(file, _text_of(file))
-    header = next(rows, None)
-    if header is None:
-        raise ScenarioError(f"{file}: is empty; its first row names fields, such as name, age and traits")
-    fields = _fields_of(file, header[1], columns or {})
-    people, numbers = [], []
-    for number, cells in rows:
-        if not any(cell.strip() for cell in cells):
-            continue
-        people.append(_person_of(file, number, fields, cells))
-        numbers.append(number)
-    if not people:
-        raise ScenarioError(f"{file}: has a header and no people")
-    for at, words in duplicate_names(person.name for person in people):
-        raise ScenarioError(f"{file}: row {numbers[at]}: name: {words}")
-    return people
-
-
-def _text_of(file: Path) -> str:
-    try:
-        content = read_bytes(file, MOST_BYTES)
-    except FileNotFoundError:
-        raise NotFoundError(f"there is no CSV file {str(file)!r}") from None
-    except OSError as error:
-        raise ScenarioError(f"{file}: can't be read: {error.strerror}") from None
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        row = content[: error.start].count(b"\n") + 1
-        raise ScenarioError(f"{file}: row {row}: not text in UTF-8; save the file as UTF-8") from None
-
-
-def _rows(file: Path, text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows with their numbers, from 1."""
-    first = text.partition("\n")[0]
-    delimiter = max(",;\t", key=first.count)
-    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    number = 0
-    while True:
-        number += 1
+    people = []
+    for found in joined(read_people(file, user or "the visitor", columns).people):
         try:
-            cells = next(reader, None)
-        except csv.Error as error:
-            raise ScenarioError(f"{file}: row {number}: not CSV: {error}") from None
-        if cells is None:
-            return
-        yield number, cells
-
-
-def _fields_of(file: Path, header: Sequence[str], columns: Mapping[str, str | None]) -> list[str | None]:
-    """Return the field of each column; `None` for one that is not read."""
-    fields: list[str | None] = []
-    for title in map(str.strip, header):
-        named = title.casefold().replace(" ", "_")
-        field = columns.get(title, field_named(title) or named)
-        if field is not None and field.partition(".")[0] not in Person.model_fields:
-            hint = nearest_hint(field, Person.model_fields)
-            raise ScenarioError(
-                f"{file}: row 1: unknown field {title!r}{hint}; columns={{{title!r}: None}} leaves it out"
-            )
-        if field is not None and field in fields:
-            raise ScenarioError(f"{file}: row 1: {field} stands twice")
-        fields.append(field)
-    if missing := next((title for title in columns if title not in map(str.strip, header)), None):
-        raise UsageError(f"columns={missing}: {file} has no such column{nearest_hint(missing, header)}")
-    if "name" not in fields:
-        raise ScenarioError(f"{file}: row 1: there is no column name; columns={{'…': 'name'}} says which one it is")
-    return fields
-
-
-def _person_of(file: Path, number: int, fields: Sequence[str | None], cells: Sequence[str]) -> Person:
-    if len(cells) > len(fields):
-        raise ScenarioError(f"{file}: row {number}: has {len(cells)} cells, and the header {len(fields)}")
-    values: dict[str, Any] = {}
-    for field, cell in zip(fields, cells, strict=False):
-        if field is not None and cell.strip():
-            _put(values, field, cell.strip())
-    try:
-        person = Person(**values)
-    except ScenarioError as error:
-        words = str(error).partition(": ")[2]
-        raise ScenarioError(f"{file}: row {number}: {words}") from None
-    person._of_file = True
-    return person
-
-
-def _put(values: dict[str, Any], field: str, cell: str) -> None:
-    """Put the value of a cell among the values of a person."""
-    head, _, part = field.partition(".")
-    if part:
-        values[head] = {**values.get(head, {}), part: cell}
-    elif field in _LISTS:
-        values[field] = _parts(cell, _BETWEEN)
-    elif field == "relations":
-        pairs = (entry.partition(_RELATION) for entry in _parts(cell, _BETWEEN))
-        values[field] = {name.strip(): how.strip() for name, _, how in pairs}
-    elif field == "traits":
-        poles = _parts(cell, ",")
-        values[field] = poles if set(poles) <= set(POLES) else cell
-    else:
-        values[field] = cell
-
-
-def _parts(cell: str, between: str) -> list[str]:
-    return [part.strip() for part in cell.split(between) if part.strip()]
+            person = Person(**found.values)
+        except ScenarioError as error:
+            raise ScenarioError(f"{found.file}: {str(error).partition(': ')[2]}") from None
+        person._of_file = True
+        people.append(person)
+    return people

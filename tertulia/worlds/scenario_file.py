@@ -33,6 +33,7 @@ from pydantic import Field
 
 from tertulia.state.errors import ScenarioError, nearest_hint
 from tertulia.state.records import Case, Dialogue, Participant, Utterance
+from tertulia.worlds.characters.participants import PERSON_OF_FILE, names_files, with_people_of_files
 from tertulia.worlds.meeting_file import MeetingScenario, is_meeting, meeting_schema_condition
 from tertulia.worlds.scenario_parts import (
     Composed,
@@ -134,6 +135,7 @@ def read_scenario_file(path: Path, mechanisms: Collection[str] | None = None) ->
         raise ScenarioError(
             f"{path}: holds villagers, not a scenario; run it as: tertulia run villagers --set villagers={path}"
         )
+    file = with_people_of_files(file) if names_files(file.values) else file
     return check_scenario(file, MeetingScenario if is_meeting(file.values) else TwoPartyScenario, mechanisms)
 
 
@@ -154,7 +156,10 @@ def check_scenario(
 def scenario_schema(mechanisms: Collection[str]) -> dict[str, Any]:
     """Return the JSON Schema of scenario files of both kinds, for editors."""
     two, group = (model.model_json_schema() for model in (TwoPartyScenario, MeetingScenario))
-    definitions = two.pop("$defs") | group.pop("$defs")
+    definitions = two.pop("$defs") | group.pop("$defs") | {"PersonOfFile": PERSON_OF_FILE}
+    for model in (two, group):
+        people = model["properties"]["participants"]
+        people |= {"items": {"anyOf": [people["items"], {"$ref": "#/$defs/PersonOfFile"}]}, "minItems": 1}
     shipped = {"properties": {"mechanisms": {"items": {"enum": list(mechanisms)}}}}
     group |= {"if": {"required": ["extensions"]}, "else": shipped}  # an extension adds names
     definitions |= {"TwoPartyScenario": two, "MeetingScenario": group}

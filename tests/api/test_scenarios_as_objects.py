@@ -88,7 +88,7 @@ def test_a_server_that_one_s_own_person_has_is_one_s_own_and_that_of_a_file_the_
         received,
         received.replace(place="elsewhere"),
         tt.Meeting("m", received.participants, **fields),
-        tt.Meeting("m", tt.people_from_csv("people.csv"), **fields),
+        tt.Meeting("m", tt.people_from("people.csv"), **fields),
     ):
         assert untrusted.named == frozenset()
         with pytest.raises(tt.TertuliaError, match="is named by a file, and not by you"):

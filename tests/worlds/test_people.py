@@ -4,11 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.character_files import AGENT, CARD_V2, json_file
 
 from tertulia.state.errors import NotFoundError, ScenarioError, SettingError, UsageError
 from tertulia.state.meeting import BIG_FIVE
 from tertulia.worlds.generated_people import generate_people
-from tertulia.worlds.people import Person, people_from_csv
+from tertulia.worlds.people import Person, people_from
+from tertulia.worlds.scenario_objects import Case
 
 
 def a_csv(text: str, encoding: str = "utf-8") -> Path:
@@ -67,7 +69,7 @@ def test_people_are_read_from_a_csv_file_with_all_that_a_cell_can_hold() -> None
         "\r\n"
         'Joao,,"patient, dry",,,,,8\r\n'
     )
-    ines, joao = people_from_csv(file, columns={"Id": None})
+    ines, joao = people_from(file, columns={"Id": None})
     assert (ines.name, ines.age, ines.traits, ines.weights.goal) == ("Ines", 41, ("open", "extroverted"), 0.5)
     assert [memory.text for memory in ines.memories] == ["She lent a boat.", "She, too, ran aground."]
     assert (ines.relations, str(ines.schedule.leaves)) == ({"Joao": "He owes her."}, "18:30:00")
@@ -79,32 +81,42 @@ def test_people_are_read_from_a_csv_file_with_all_that_a_cell_can_hold() -> None
     [
         ("", "people.csv: is empty"),
         ("age\n41\n", "row 1: there is no column name"),
-        (
-            "name,agge\nIn,4\n",
-            "row 1: unknown field 'agge' (did you mean 'age'?); columns={'agge': None} leaves it out",
-        ),
-        ("name,age\nInes,41\nJoao,old\n", "people.csv: row 3: age: takes a whole number, not 'old'"),
+        ("name,propensity\nInes,0.4\nJoao,much\n", "people.csv: row 3: propensity: takes a number, not 'much'"),
         ("name,age\nInes,41\nINES,29\n", "people.csv: row 3: name: 'INES' is there already, as 'Ines'"),
         ("name,age\nInes,41,9\n", "people.csv: row 2: has 3 cells, and the header 2"),
-        ('name,age\n"Ines\nof the harbour",1\n', "people.csv: row 2: name: a name stands on one line"),
         ('name,age\nInes,41\n"Joao,29\n', "people.csv: row 3: not CSV: unexpected end of data"),
     ],
 )
 def test_a_row_that_is_no_person_is_named(text: str, words: str) -> None:
     with pytest.raises(ScenarioError) as error:
-        people_from_csv(a_csv(text))
+        people_from(a_csv(text))
     assert words in str(error.value)
 
 
 def test_a_file_that_can_t_be_read_is_told() -> None:
     with pytest.raises(ScenarioError, match=r"people\.csv: row 3: not text in UTF-8; save the file as UTF-8"):
-        people_from_csv(a_csv("name\nAna\nJoão\n", "latin-1"))
-    with pytest.raises(NotFoundError, match=r"there is no CSV file 'none\.csv'"):
-        people_from_csv("none.csv")
-    with pytest.raises(ScenarioError, match="can't be read"):
-        people_from_csv(Path())
-    with pytest.raises(UsageError, match=r"columns=Nam: people\.csv has no such column \(did you mean 'Name'\?\)"):
-        people_from_csv(a_csv("Name\nAna\n"), columns={"Nam": "name"})
+        people_from(a_csv("name\nAna\nJoão\n", "latin-1"))
+    with pytest.raises(NotFoundError, match=r"there is no file 'none\.csv'"):
+        people_from("none.csv")
+    with pytest.raises(ScenarioError, match="a folder without bootstrap_memory"):
+        people_from(Path())
+    with pytest.raises(
+        UsageError, match=r"columns=Nam: people\.csv: row 1 has no such column \(did you mean 'Name'\?\)"
+    ):
+        people_from(a_csv("Name\nAna\n"), columns={"Nam": "name"})
+
+
+def test_people_of_another_program_are_persons(tmp_path: Path) -> None:
+    card, agent = json_file(tmp_path, CARD_V2), json_file(tmp_path, AGENT, "agent.json")
+    [mirela] = people_from(card, user="Ines")
+    [tobias] = people_from(str(agent))
+    assert "Habits: She never lends a key to Ines." in mirela.background
+    assert [memory.keys for memory in mirela.memories] == [(), ("quay", "harbour")]
+    case = Case("at the lock", [mirela, tobias], time="2026-05-14 10:00", description="It rains.")
+    assert case.participants == (mirela, tobias)
+    (tmp_path / "broken.json").write_text("{")
+    with pytest.raises(ScenarioError, match=r"broken\.json: broken JSON in line 1"):
+        people_from(tmp_path / "broken.json")
 
 
 # --- people who are made up -----------------------------------------------------------------------------------------

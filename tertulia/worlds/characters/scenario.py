@@ -1,0 +1,104 @@
+"""Make a scenario of people from files: a dialogue of two, or a meeting of more."""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tertulia.state.errors import ScenarioError
+from tertulia.state.text import shortened
+from tertulia.worlds.characters.draft import ImportedPerson
+from tertulia.worlds.characters.tables import MOST_PEOPLE
+from tertulia.worlds.meeting_file import MeetingScenario, is_meeting
+from tertulia.worlds.person_fields import misspelt
+from tertulia.worlds.scenario_file import TwoPartyScenario, check_scenario
+from tertulia.worlds.scenario_objects import PlainDumper
+from tertulia.worlds.yaml_file import MOST_BYTES, YamlFile
+
+#: The time of a scenario whose people have no memories of a later one.
+_TIME = datetime(2026, 5, 14, 10, 0)
+
+#: The number of facts about a person alone that the visitor knows; without any, λ would have nothing to take from a
+#: visitor, and a visitor nothing to talk of.
+_KNOWN_FACTS = 8
+
+_SECOND_PERSON = re.compile(r"you\b", re.IGNORECASE)
+
+
+def names_put(people: Sequence[ImportedPerson], user: str | None) -> tuple[ImportedPerson, ...]:
+    """Return people with a name for `{{user}}` in their texts: that of the other of two, else the user's."""
+    names = [person.values["name"] for person in people]
+    if user is None and len(people) == 2:
+        return people[0].for_user(names[1]), people[1].for_user(names[0])
+    return tuple(person.for_user(user or "the visitor") for person in people)
+
+
+def scenario_of(people: Sequence[ImportedPerson], user: str | None = None) -> str:
+    """Return a scenario file with these people; a person alone meets the user.
+
+    Args:
+        user: The name in the place of `{{user}}`; a person alone meets a visitor of that name, `Visitor` by default.
+
+    Raises:
+        ScenarioError: There are too many people, or the file would be too large.
+    """
+    if len(people) > MOST_PEOPLE:
+        raise ScenarioError(f"{len(people):,} people are too many for a scenario, which takes {MOST_PEOPLE:,}")
+    if len(people) == 1:
+        people = (*people, _visitor(user or "Visitor", people[0]))
+        user = None
+    put = names_put(people, user)
+    names = [person.values["name"] for person in put]
+    situations = dict.fromkeys(person.situation for person in put if person.situation)
+    values: dict[str, Any] = {"kind": "group_chat"} if len(put) > 2 else {}
+    values["name"] = shortened(" and ".join(names) if len(put) == 2 else f"{names[0]} and {len(put) - 1} others", 80)
+    values["description"] = " ".join(situations) or _meeting_of(names)
+    values["time"] = str(_after_memories(put))
+    values["participants"] = [_participant(person, names) for person in put]
+    text = yaml.dump(values, Dumper=PlainDumper, sort_keys=False, allow_unicode=True, width=110)
+    if len(text.encode("utf-8")) > MOST_BYTES:
+        size = len(text.encode("utf-8"))
+        raise ScenarioError(f"the scenario takes {size:,} bytes as a file, and {MOST_BYTES:,} are read; import fewer")
+    label = Path("the scenario of these people")
+    check_scenario(YamlFile.of_text(label, text), MeetingScenario if is_meeting(values) else TwoPartyScenario)
+    return text
+
+
+def _visitor(name: str, person: ImportedPerson) -> ImportedPerson:
+    """Return a visitor to talk with, that has read the beginning of the description of a person."""
+    whole = str(person.values["name"])
+    facts = person.values.get("background", ())
+    names = (whole, whole.split()[0], *(fact.partition(": ")[2] for fact in facts if fact.startswith("Nickname: ")))
+    told = [fact for fact in facts if not _SECOND_PERSON.match(fact)][:_KNOWN_FACTS]
+    heard = [fact if fact.startswith(names) else f"About {whole}: {fact}" for fact in told]
+    return ImportedPerson({"name": name, "memories": heard} if heard else {"name": name})
+
+
+def _meeting_of(names: Sequence[str]) -> str:
+    if len(names) == 2:
+        return f"{names[0]} and {names[1]} meet and talk."
+    return f"{', '.join(names[:3])}{' and others' if len(names) > 3 else ''} sit together and talk."
+
+
+def _participant(person: ImportedPerson, names: Sequence[str]) -> dict[str, Any]:
+    """Return the fields of a participant; relations to people elsewhere with nearly a participant's name are facts."""
+    values = dict(person.values)
+    relations: dict[str, str] = values.pop("relations", {})
+    clashing = [name for name in relations if name == values["name"] or (name not in names and misspelt(name, names))]
+    if clashing:
+        values["background"] = [*values.get("background", ()), *(f"{name}: {relations[name]}" for name in clashing)]
+    kept = {name: how for name, how in relations.items() if name not in clashing}
+    return values | ({"relations": kept} if kept else {})
+
+
+def _after_memories(people: Sequence[ImportedPerson]) -> datetime:
+    """Return the time of the scenario: later than each memory that has one."""
+    times = [_TIME]
+    for person in people:
+        for memory in person.values.get("memories", ()):
+            if isinstance(memory, dict) and memory.get("time"):
+                times.append(datetime.fromisoformat(str(memory["time"])) + timedelta(hours=1))
+    return max(times)

@@ -1,0 +1,220 @@
+"""People as rows of a table: CSV, TSV, JSON or JSON Lines, a person a row, and lists of plain texts.
+
+Columns have any titles: those of a person's fields and their synonyms are these fields, any other is a fact with its
+title (`Town: Porto`). In a cell `|` separates several values; a relation is `NAME: their relation`.
+"""
+
+import csv
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from io import StringIO
+from typing import Any
+
+from tertulia.state.errors import ScenarioError, SettingError, nearest_hint
+from tertulia.state.meeting import BIG_FIVE
+from tertulia.worlds.characters.columns import FIELDS, LISTS, canonical
+from tertulia.worlds.characters.draft import OF_FILE, Draft, Rule, age, big_five, facts, labelled_facts, listed, text
+
+#: The sign between several values in a cell, and the one between a name and the relation to that person.
+BETWEEN, RELATION = "|", ":"
+
+#: The number of people that are read from a file; a scenario takes as many.
+MOST_PEOPLE = 1000
+
+#: Columns that number the rows.
+_NUMBERS = re.compile(r"(|.*[_ ])?(id|uuid|idx|index|pk)|unnamed: \d+", re.IGNORECASE)
+
+_POLES = frozenset(pole for poles in BIG_FIVE.values() for pole in poles)
+
+
+def csv_rows(content: str, label: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return the rows of a table with commas, semicolons or tabs, by title; each with its place in the file.
+
+    Raises:
+        ScenarioError: It is no table; the message names the row, as a spreadsheet counts: the header is row 1.
+    """
+    first = content.partition("\n")[0]
+    reader = csv.reader(StringIO(content, newline=""), delimiter=max(",;\t", key=first.count), strict=True)
+    rows: list[tuple[str, dict[str, Any]]] = []
+    header: list[str] | None = None
+    for number, cells in _numbered(reader, label):
+        if header is None:
+            header = [title.strip() for title in cells]
+            if twice := next((title for title in header if header.count(title) > 1), None):
+                raise ScenarioError(f"{label}: row 1: {twice or 'an empty title'} stands twice")
+        elif len(cells) > len(header):
+            raise ScenarioError(f"{label}: row {number}: has {len(cells)} cells, and the header {len(header)}")
+        elif any(cell.strip() for cell in cells):
+            given = {title: _value(cell.strip()) for title, cell in zip(header, cells, strict=False) if cell.strip()}
+            rows.append((f"row {number}", dict.fromkeys(header, "") | given))
+    if not rows:
+        raise ScenarioError(f"{label}: has a header and no people")
+    return rows
+
+
+def _numbered(reader: Iterator[list[str]], label: str) -> Iterator[tuple[int, list[str]]]:
+    number = 0
+    while True:
+        number += 1
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            raise ScenarioError(f"{label}: row {number}: not CSV: {error}") from None
+        if cells is None:
+            return
+        yield number, cells
+
+
+def are_people(rows: Sequence[Any]) -> bool:
+    """Return whether objects of no known format look like people: of a name or a text, and few other fields."""
+    return all(isinstance(row, Mapping) and _is_person(row) for row in rows)
+
+
+def _is_person(row: Mapping[str, Any]) -> bool:
+    titles = [str(title) for title in row if not _NUMBERS.fullmatch(str(title).strip())]
+    found = set(filter(None, map(canonical, titles)))
+    if not found & {"name", "background"}:
+        return False
+    if len(found) < 3 and not found - {"name", "background"}:
+        return len(found) == len(titles)
+    return len(found) >= 3 or 2 * len(found) >= len(titles)
+
+
+def read_rows(
+    rows: Sequence[tuple[str, Mapping[str, Any]]], columns: Mapping[str, str | None], label: str
+) -> list[tuple[str, Draft]]:
+    """Return the people of rows, each with its place in the file.
+
+    Args:
+        columns: By title of a column, the field that it is; `None` for one that is left out.
+
+    Raises:
+        ScenarioError: There is no column of names and none of texts, or there are too many rows.
+        SettingError: There is no such column or field.
+    """
+    titles = list(dict.fromkeys(title for _, row in rows for title in row))
+    fields = _fields_of(titles, columns, label)
+    if not {"name", "background"} & set(fields.values()) and "first_name" not in map(_folded, titles):
+        raise ScenarioError(f"{label}: there is no column name; columns={{'…': 'name'}} says which one it is")
+    if len(rows) > MOST_PEOPLE:
+        file = label.removesuffix(": row 1")
+        words = f"has {len(rows):,} people, and {MOST_PEOPLE:,} are read; save some to a file of their own"
+        raise ScenarioError(f"{file}: {words}")
+    return [(place, _person_of(number, row, fields)) for number, (place, row) in enumerate(rows, start=1)]
+
+
+def _fields_of(titles: Sequence[str], columns: Mapping[str, str | None], label: str) -> dict[str, str | None]:
+    """Return by title the field of a person, an empty text for a fact, and `None` for a column left out."""
+    if missing := next((title for title in columns if title not in titles), None):
+        raise SettingError("columns", missing, f": {label} has no such column{nearest_hint(missing, titles)}")
+    fields: dict[str, str | None] = {}
+    for title in titles:
+        given = columns.get(title, "")
+        if given and canonical(given) is None:
+            raise SettingError("columns", title, f": a person has no field {given!r}{nearest_hint(given, FIELDS)}")
+        fields[title] = given and canonical(given) if title in columns else canonical(title) or ""
+    return fields
+
+
+def _folded(title: str) -> str:
+    return title.strip().casefold().replace(" ", "_")
+
+
+def _person_of(number: int, row: Mapping[str, Any], fields: Mapping[str, str | None]) -> Draft:
+    named = next((title for title, field in fields.items() if field == "name" and row.get(title)), None)
+    first = {_folded(title): str(value) for title, value in row.items() if value}
+    name = str(row[named] if named else " ".join(first[n] for n in ("first_name", "last_name") if n in first))
+    draft = Draft(name or f"Person {number}", name or f"Person {number}")
+    for title, value in row.items():
+        field = fields[title]
+        if value in (None, "", [], {}) or title == named or (name and not named and _is_name(title)):
+            continue
+        if field is None:
+            draft.leave(title, value, "a column that you left out")
+        elif _folded(title) == "big_five":
+            big_five(draft, value, title)
+        elif field and field != "name":
+            _FIELDS.get(field, _as_it_is(field))(draft, value, title)
+        else:
+            (listed(OF_FILE) if _NUMBERS.fullmatch(title.strip()) else labelled_facts())(draft, value, title)
+    return draft
+
+
+def _is_name(title: str) -> bool:
+    return _folded(title) in ("first_name", "last_name")
+
+
+def _value(cell: str) -> Any:
+    """Return the value of a cell: a list or an object in JSON, or the text."""
+    if cell.startswith(("[", "{")):
+        with suppress(ValueError, RecursionError):
+            return json.loads(cell)
+    return cell
+
+
+def _values_in(value: Any) -> list[Any]:
+    """Return the values of a list, or those between the signs of a text."""
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(BETWEEN) if part.strip()]
+    return value if isinstance(value, list) else [value]
+
+
+def _listed_field(field: str) -> Rule:
+    """Return a rule for a field of several values, each a text or an object."""
+
+    def rule(draft: Draft, value: Any, place: str) -> None:
+        draft.add(field, [draft.words(part, place) if isinstance(part, str) else part for part in _values_in(value)])
+
+    return rule
+
+
+def _background(draft: Draft, value: Any, place: str) -> None:
+    """Take a list of facts as it is, and a text as prose."""
+    if isinstance(value, list) or (isinstance(value, str) and BETWEEN in value):
+        draft.add("background", [draft.words(part, place) for part in _values_in(value)])
+    else:
+        facts(draft, value, place)
+
+
+def _relations(draft: Draft, value: Any, place: str) -> None:
+    if isinstance(value, Mapping):
+        pairs = [(str(name), str(how)) for name, how in value.items()]
+    else:
+        parts = (str(part).partition(RELATION) for part in _values_in(value))
+        pairs = [(name.strip(), how.strip()) for name, _, how in parts]
+    relations = draft.values.setdefault("relations", {})
+    relations |= {draft.words(name, place): draft.words(how, place) for name, how in pairs}
+
+
+def _traits(draft: Draft, value: Any, place: str) -> None:
+    """Take poles of the Big Five as these, other words as the character."""
+    poles = value if isinstance(value, list) else [part.strip() for part in str(value).split(",")]
+    if all(pole in _POLES for pole in poles):
+        draft.add("traits", poles)
+    else:
+        text("character")(draft, value, place)
+
+
+def _as_it_is(field: str) -> Rule:
+    """Return a rule that takes a value as it is; `weights.goal` is a part of a field."""
+    head, _, part = field.partition(".")
+
+    def rule(draft: Draft, value: Any, place: str) -> None:
+        if part:
+            draft.values[head] = {**draft.values.get(head, {}), part: value}
+        else:
+            draft.values[head] = draft.words(value, place) if isinstance(value, str) else value
+
+    return rule
+
+
+_FIELDS: dict[str, Rule] = {
+    **{field: _listed_field(field) for field in LISTS},
+    **{field: text(field) for field in ("occupation", "character", "home", "style", "lifestyle", "activity")},
+    "age": age,
+    "background": _background,
+    "relations": _relations,
+    "traits": _traits,
+}

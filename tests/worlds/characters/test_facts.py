@@ -1,0 +1,70 @@
+"""A description is cut into facts: prose, Markdown, W++, lists in brackets; and its macros."""
+
+import time
+
+import pytest
+
+from tertulia.worlds.characters.facts import facts_of
+from tertulia.worlds.characters.macros import resolved
+from tertulia.worlds.characters.spoken import examples_of, parted
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("She mends locks. She sings.", ["She mends locks.", "She sings."]),
+        ('[Character("Mirela") { Coat("grey" + "long (wool)") }]', ["Coat: grey, long (wool)"]),
+        ('[Mirela\'s Coat= "grey", "long"] She sings.', ["Mirela's Coat: grey, long", "She sings."]),
+        ('Coat("grey" + "long")\nHat("none")', ["Coat: grey, long", "Hat: none"]),
+        ("[Mirela's coat: grey, long; hat: none]", ["Mirela's coat: grey, long", "hat: none"]),
+        ("[Coat(grey + long) {Hat(none)}]", ["Coat: grey, long", "Hat: none"]),
+        ("# Mirela\n## Looks\nTall. Grey-eyed.", ["Looks: Tall.", "Looks: Grey-eyed."]),
+        ("**Looks**\n* tall\n* grey\n\nShe sings.", ["Looks: tall", "Looks: grey", "She sings."]),
+        ("- **Height:** 181 cm\n- **Scar**: left", ["Height: 181 cm", "Scar: left"]),
+        ("Job: smith. She likes it.", ["Job: smith.", "Job: She likes it."]),
+        ("She has one rule: never lend.", ["She has one rule: never lend."]),
+        ("<Looks>\ntall\n</Looks>\nShe sings.", ["Looks: tall", "She sings."]),
+        ("1. tall\n2) grey\n---\n• loud", ["tall", "grey", "loud"]),
+        ("She is **very** tall.", ["She is very tall."]),
+        ("Sie mag Brot.\r\nSie singt. Sie singt.", ["Sie mag Brot.", "Sie singt."]),
+        ("她修锁。她从不借钥匙。", ["她修锁。", "她从不借钥匙。"]),
+        ("年齢: 三十", ["年齢: 三十"]),
+        ("", []),
+    ],
+)
+def test_a_description_becomes_facts(text: str, facts: list[str]) -> None:
+    assert facts_of(text, "Mirela") == facts
+
+
+def test_macros_become_names_and_words_and_the_rest_is_told() -> None:
+    text, removed = resolved("{{CHAR}}, <bot> and {{User}}: {{random:a,b}} {{roll:d6}}<!-- no -->", "Mirela")
+    assert text == "Mirela, Mirela and {{user}}: a or b "
+    assert removed == ["<!-- no -->", "{{random:a,b}}", "{{roll:d6}}"]
+    assert resolved("{{pick::{{user}}::you}}", "M") == ("{{user}} or you", ["{{pick::{{user}}::you}}"])
+
+
+def test_examples_have_the_words_before_them() -> None:
+    text = "<START>\n{{user}}: Open?\nMirela: *nods*\nYes.\n<start>\nJust a line.\n<START>\n{{user}}: Bye."
+    assert examples_of(text, ("Mirela",)) == (
+        [{"after": "Open?", "text": "*nods*\nYes."}, {"text": "Just a line."}],
+        ["Bye."],
+    )
+
+
+def test_a_conversation_in_a_description_is_told_apart() -> None:
+    assert parted("Tall.\n{{user}}: Hm?\n{{char}}: Hm.\n\nLoud.") == ("Tall.\n\nLoud.", "{{user}}: Hm?\n{{char}}: Hm.")
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    ['[A("' * 30_000, "{{" * 50_000, "<!--" * 30_000, "**a" * 30_000, "a: " * 30_000, '"a. ' * 30_000, "[" * 90_000,
+     ' ' * 90_000, 'x("a" + ' * 20_000, "\n[a" * 30_000, "{{random:" * 10_000, "(a. " * 30_000, '"A." ' * 30_000],
+    ids=range(13),
+)  # fmt: skip
+def test_no_text_of_a_file_takes_long(hostile: str) -> None:
+    """A pattern that goes back over a text would take minutes."""
+    start = time.process_time()
+    text, _ = resolved(hostile, "Mirela")
+    facts_of(text, "Mirela")
+    examples_of(hostile, ("Mirela",))
+    assert time.process_time() - start < 10

@@ -1,0 +1,145 @@
+"""People as rows: CSV, TSV, JSON, JSON Lines, texts alone, and what people write for other programs and read again."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.character_files import (
+    AGENT,
+    CARD_V2,
+    CARD_V3,
+    LOREBOOK,
+    PERSONA,
+    PROFILE,
+    SCRATCH,
+    json_file,
+    shared_files,
+)
+
+from tertulia.state.errors import ScenarioError, UsageError
+from tertulia.worlds.characters.draft import ImportedPerson
+from tertulia.worlds.characters.reading import joined, read_people
+from tertulia.worlds.characters.writing import FORMATS, card_files, written
+
+
+def people(text: str, folder: Path, columns: dict[str, str | None] | None = None) -> tuple[ImportedPerson, ...]:
+    file = folder / "people.txt"
+    file.write_text(text, encoding="utf-8")
+    return read_people(file, columns=columns).people
+
+
+def test_columns_have_synonyms_and_any_other_is_a_fact(tmp_path: Path) -> None:
+    text = "Name\tDescription\tJob\tTown\tSecret\tid\nIda\tShe paints. She climbs.\tpainter\tPorto\tfears heights\t7\n"
+    [ida] = people(text, tmp_path)
+    assert ida.values == {
+        "name": "Ida",
+        "background": ["She paints.", "She climbs.", "Town: Porto"],
+        "occupation": "painter",
+        "secrets": ["fears heights"],
+    }
+    assert [left.field for left in ida.not_taken] == ["id"]
+
+
+def test_a_mapping_names_and_leaves_out_columns(tmp_path: Path) -> None:
+    [ida] = people("Who,What,Age\nIda,painter,29\n", tmp_path, {"Who": "name", "What": "occupation", "Age": None})
+    assert ida.values == {"name": "Ida", "occupation": "painter"}
+    assert [(left.field, left.goes_to) for left in ida.not_taken] == [("Age", "a column that you left out")]
+    with pytest.raises(UsageError, match="has no such column"):
+        people("Who\nIda\n", tmp_path, {"Wo": "name"})
+    with pytest.raises(UsageError, match=r"columns=Who: a person has no field 'nam' \(did you mean 'name'\?\)"):
+        people("Who\nIda\n", tmp_path, {"Who": "nam"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"persona": "A baker who sings. She is deaf in one ear."}\n{"persona": "A pilot"}\n',
+        '["A baker who sings. She is deaf in one ear.", "A pilot"]',
+        '[{"input persona": "A baker who sings. She is deaf in one ear."}, {"input persona": "A pilot"}]',
+        "persona\nA baker who sings. She is deaf in one ear.\nA pilot\n",
+    ],
+)
+def test_texts_alone_are_people_with_a_number(text: str, tmp_path: Path) -> None:
+    baker, pilot = people(text, tmp_path)
+    assert baker.values == {"name": "Person 1", "background": ["A baker who sings.", "She is deaf in one ear."]}
+    assert pilot.values == {"name": "Person 2", "background": ["A pilot"]}
+
+
+def test_more_people_than_a_scenario_takes_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match=r"has 1,001 people, and 1,000 are read"):
+        people(json.dumps([f"Text {n}" for n in range(1001)]), tmp_path)
+
+
+def test_a_scenario_is_read_again_and_names_no_other_file(tmp_path: Path) -> None:
+    text = "name: x\ntime: 2024-05-14\ndescription: It rains.\nparticipants:\n- name: Ida\n  secret: s\n- name: Bo\n"
+    ida, bo = people(text, tmp_path)
+    assert (ida.values, bo.values, ida.situation) == ({"name": "Ida", "secrets": ["s"]}, {"name": "Bo"}, "It rains.")
+    with pytest.raises(ScenarioError, match=r"names another file, '/etc/passwd'"):
+        people("participants:\n- file: /etc/passwd\n- name: Bo\n", tmp_path)
+
+
+def test_people_by_name_within_a_file_of_another_program(tmp_path: Path) -> None:
+    text = json.dumps(
+        {"version": 3, "personas": {"Ida": {"role": "painter"}, "Bo": {"personality": "gruff"}}, "turns": [1]}
+    )
+    ida, bo = people(text, tmp_path)
+    assert (ida.values, bo.values) == ({"name": "Ida", "occupation": "painter"}, {"name": "Bo", "character": "gruff"})
+    assert [left.field for left in ida.not_taken] == ["version", "turns"]
+
+
+SOURCES: list[Any] = [CARD_V2, CARD_V3, LOREBOOK, AGENT, PROFILE, PERSONA, SCRATCH]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("source", SOURCES, ids=["v2", "v3", "lorebook", "tinytroupe", "sotopia", "sdialog", "scratch"])
+def test_people_are_the_same_after_writing_and_reading(source: Any, format: str, tmp_path: Path) -> None:
+    first = joined(read_people(json_file(tmp_path, source)).people)
+    assert_same(first, format, tmp_path)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_shared_people_are_the_same_after_writing_and_reading(format: str, tmp_path: Path) -> None:
+    for file in shared_files():
+        assert_same(joined(read_people(file).people), format, tmp_path)
+
+
+def assert_same(first: tuple[ImportedPerson, ...], format: str, folder: Path) -> None:
+    texts = card_files(first).values() if format == "card_v3" else [written(first, format)]
+    again: list[ImportedPerson] = []
+    for text in texts:
+        (folder / "written").write_text(text, encoding="utf-8")
+        again += read_people(folder / "written").people
+    assert [dict(person.values) for person in again] == [dict(person.values) for person in first]
+    if format == "card_v3":
+        assert [person.situation for person in again] == [person.situation for person in first]
+
+
+def test_hard_values_survive_a_table(tmp_path: Path) -> None:
+    hard = {
+        "name": 'O"Neil, the | third',
+        "background": ['A | b, "c".', "D\ne", "Two. Sentences."],
+        "memories": [{"text": "It rained.", "keys": ["rain"], "importance": 7, "kind": "event", "time": "2024-01-02"}],
+        "relations": {"Ana: the elder": "owes | him"},
+        "traits": ["open"],
+        "goals": [{"goal": "leave", "sub_goals": ["pack"]}],
+        "weights": {"goal": 0.5},
+    }  # fmt: skip
+    for format in FORMATS:
+        assert_same((ImportedPerson(hard),), format, tmp_path)
+
+
+def test_a_card_that_another_program_changed_is_read_as_it_is_now(tmp_path: Path) -> None:
+    card = json.loads(written(joined(read_people(json_file(tmp_path, AGENT)).people), "card_v3"))
+    card["data"]["description"] = "He has sold the signal."
+    [person] = read_people(json_file(tmp_path, card, "changed.json")).people
+    assert person.values["background"] == ["He has sold the signal."]
+    assert "extensions.tertulia" in {left.field for left in person.not_taken}
+
+
+def test_a_card_is_of_one_person_and_formats_are_named(tmp_path: Path) -> None:
+    two = [ImportedPerson({"name": "A"}), ImportedPerson({"name": "B"})]
+    with pytest.raises(UsageError, match="a card is of one person, and there are 2"):
+        written(two, "card_v3")
+    with pytest.raises(UsageError, match="format=yaml: takes card_v3, csv, json"):
+        written(two, "yaml")
