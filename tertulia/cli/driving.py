@@ -30,6 +30,7 @@ from tertulia.state.errors import LeftError, StoppedError
 from tertulia.state.records import Turn
 from tertulia.state.seat import Answer, Invitation
 from tertulia.storage.store import SqlStore
+from tertulia.views.reading.actions import shown_turns
 from tertulia.views.reading.rewritten import rewritten_turns
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ class LiveRun:
         self._store, self._line, self._as_json, self._thoughts = store, line, as_json, thoughts
         self._before: Turn | None = None  # the turn that was printed last
         self._start, self._silence_s = context.start, context.parameters.silence_s
+        self._sets_apart = context.parameters.actions == "apart"
         self._asking = asyncio.Lock()
         self._seat = Seat(self._start, turns_are_shown=not as_json and data().is_terminal)
 
@@ -121,6 +123,8 @@ class LiveRun:
             self._print_turn(started.run.run, turn, turn.turn in edited)
 
     def _print_turn(self, run: str, turn: Turn, is_edited: bool) -> None:
+        if self._sets_apart:
+            (turn,) = shown_turns(self._store, self._store.run(run), [turn])
         print_turn_of(self._store, run, turn, self._start, self._silence_s, self._before, is_edited)
         self._before = turn
         if self._thoughts:

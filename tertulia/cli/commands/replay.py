@@ -17,6 +17,7 @@ from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord, Turn
 from tertulia.state.store import Store
+from tertulia.views.reading.actions import shown_turns
 from tertulia.views.reading.replaying import recording_document, select_turns
 from tertulia.views.reading.rewritten import rewritten_turns
 
@@ -77,7 +78,8 @@ def _play(
     print_heading(start, run)
     before: Turn | None = None
     for turn in turns:
-        print_turn_of(store, run.run, turn, start, silence_s, before, turn.turn in edited)
+        (shown,) = shown_turns(store, run, [turn])
+        print_turn_of(store, run.run, shown, start, silence_s, before, turn.turn in edited)
         before = turn
         if thoughts:
             print_round_thoughts(store, run, turn.round)

@@ -11,7 +11,6 @@ from tertulia.state.records import Case, RunRecord, Turn
 from tertulia.state.store import Store
 from tertulia.state.text import counted
 from tertulia.state.town import Encounter, Simulation
-from tertulia.views.reading.actions import shown_turns
 from tertulia.views.reading.agreements import mark_of
 from tertulia.views.reading.exchanges import read_exchanges
 from tertulia.views.reading.rounds import read_round
@@ -41,7 +40,6 @@ def print_turn_of(
 ) -> None:
     """Print a turn; in an album chat its exchange, the first of a round under a heading."""
     if not isinstance(start, Population):
-        (turn,) = shown_turns(store, store.run(run), [turn])
         print_turn(data(), turn, start, silence_s, before, is_edited)
         return
     if before is None or before.round != turn.round:
