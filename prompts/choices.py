@@ -49,6 +49,24 @@ def _rendered(situation: AgentSituation, lines: Sequence[str], ask: str, tokeniz
     ]
     parts = [texts.fill("person", {"value": " ".join(known) or situation.name})]
     parts += [texts.fill("meeting", about), *lines, ask]
+    return _as_plain_text(parts, tokenizer)
+
+
+def assemble_character(name: str, words: str, tokenizer: Tokenizer, language: str) -> RenderedPrompt:
+    """Return the prompt that ends with the beginning of a sentence about a person of such a character."""
+    texts = template("choices", language)
+    parts = [texts.fill("poles.person", {"name": name, "value": words}), texts.fill("poles.ask", {"name": name})]
+    return _as_plain_text(parts, tokenizer)
+
+
+def assemble_nobody(name: str, tokenizer: Tokenizer, language: str) -> list[RenderedPrompt]:
+    """Return the same prompt about people of no character."""
+    texts = template("choices", language)
+    words = [texts.fill(f"poles.nobody.{entry}", {}) for entry in _NEUTRAL]
+    return [assemble_character(name, text, tokenizer, language) for text in words]
+
+
+def _as_plain_text(parts: Sequence[str], tokenizer: Tokenizer) -> RenderedPrompt:
     units = [Unit(id=f"choice.{i}", block="choice", kind="text", text=text) for i, text in enumerate(parts, 1)]
     tokens: list[int] = []
     spans = {}

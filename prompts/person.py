@@ -77,6 +77,12 @@ def lines_of(
     ]
 
 
+def words_of_character(person: Participant) -> list[str]:
+    """Return the words that say something of a person's character: character, way of speaking, descriptions."""
+    persona = person.persona
+    return [*filter(None, (persona.character, persona.style)), *person.descriptions]
+
+
 def is_example(unit: str) -> bool:
     """Return whether a unit shows how a person speaks."""
     return unit.startswith(_EXAMPLE)

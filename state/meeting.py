@@ -56,7 +56,10 @@ class Attendee(Participant):
     )
     weights: WillingnessWeights = Field(default_factory=WillingnessWeights)
     propensity: float | None = Field(
-        default=None, ge=0, le=1, description="how readily they speak at all; None: by their extraversion"
+        default=None,
+        ge=0,
+        le=1,
+        description="how readily they speak at all; None: by extraversion",
     )
     silence_discomfort: float | None = Field(
         default=None, ge=0, le=1, description="how much of the rest to 1 ten silent seconds add; None: by extraversion"

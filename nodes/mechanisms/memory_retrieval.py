@@ -4,6 +4,7 @@ from tertulia.nodes.mechanisms.mechanism import Mechanism
 from tertulia.nodes.meeting.past import recall_in_meeting
 from tertulia.nodes.meeting.view import View
 from tertulia.nodes.shared.asking import text_of
+from tertulia.nodes.shared.called_up import called_up
 from tertulia.prompts.cognition import Question
 from tertulia.state.cognition import Finding
 from tertulia.state.language_model import ReplyField
@@ -31,7 +32,10 @@ async def recall(view: View) -> Finding:
     )
     memories = [memory.text for memory in view.agent.memories if may_be_recalled(memory)]
     await prepare(view.context.embedder, [query, *memories])
-    found = recall_in_meeting(view, query, parameters)
+    lines = [*(turn.text for turn in view.lines() if turn.speaker is not None), query]
+    called = called_up(view.agent.memories, lines, view.now, _RECALLED)
+    recalled = [memory for memory in recall_in_meeting(view, query, parameters) if memory not in called]
+    found = [*called, *recalled][:_RECALLED]
     data = {"query": query, "memories": [memory.id for memory in found]}
     return Finding(lines=tuple(memory.text for memory in found), data=data)
 

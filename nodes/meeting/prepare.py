@@ -4,18 +4,20 @@ from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 
+from tertulia.nodes.meeting.personality import poles_of
 from tertulia.nodes.meeting.view import View
 from tertulia.nodes.shared.asking import text_of
 from tertulia.prompts.cognition import Question
 from tertulia.prompts.names import qualities
 from tertulia.prompts.person import FOR_PLANS, OF_CHARACTER, lines_of
+from tertulia.prompts.templates import template
 from tertulia.prompts.translations import translated
 from tertulia.state.cognition import Character, SubGoal
 from tertulia.state.context import Context
 from tertulia.state.graph_state import CognitionState
 from tertulia.state.language_model import ReplyField
-from tertulia.state.meeting import BIG_FIVE
-from tertulia.state.randomness import keyed_generator
+from tertulia.state.languages import DEFAULT
+from tertulia.state.records import Participant
 
 #: Descriptions of a personality, and steps of a plan, that a model is asked for.
 _DESCRIPTIONS = 10
@@ -28,11 +30,11 @@ _STEP_TOKENS = 16
 
 
 async def prepare(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
-    """Draw the traits that the scenario leaves open, and let the model write missing descriptions and plans."""
+    """Settle the poles of personality, and let the model write missing descriptions and plans."""
     view = View.of(state, runtime.context)
     view.context.broker.seat(0, view.present)
     attendee = view.agent
-    big_five = draw_traits(attendee.big_five, view.context.seed, view.name)
+    big_five = await poles_of(view)
     descriptions = attendee.descriptions or await describe(view, big_five)
     plan = await make_plan(view)
     view.context.broker.leave(view.name)
@@ -41,32 +43,28 @@ async def prepare(state: CognitionState, runtime: Runtime[Context]) -> Cognition
     return {"minds": {view.name: view.mind}}
 
 
-def draw_traits(given: Sequence[str], seed: int, name: str) -> tuple[str, ...]:
-    """Return a pole of each of the five dimensions: given poles stay, the others are drawn. Source: App. D."""
-    generator = keyed_generator(seed, agent=name, node="personality")
-    drawn = {dimension: generator.choice(poles) for dimension, poles in BIG_FIVE.items()}
-    return tuple(
-        next((pole for pole in given if pole in poles), drawn[dimension]) for dimension, poles in BIG_FIVE.items()
-    )
-
-
 async def describe(view: View, big_five: Sequence[str]) -> tuple[str, ...]:
-    """Return ten sentences in which the model describes a combination of traits. Source: App. D, Fig. 7."""
-    poles = [translated(pole, view.language) for pole in big_five]
-    names = [f"description_{number}" for number in range(1, _DESCRIPTIONS + 1)]
-    question = Question(
-        "personality",
-        form=dict.fromkeys(names, view.texts.fill("answer.sentence", {})),
-        example=dict(zip(names, view.example("personality"), strict=True)),
-        items=[
-            *([view.texts.fill("personality.about", {"value": qualities(poles, view.language)})] if poles else []),
-            *lines_of(view.agent, _DESCRIBED_BY, view.language, big_five=()),
-        ],
-    )
+    """Return ten sentences in which the model describes a person of these words and poles. Source: App. D, Fig. 7."""
+    question = description_question(view.agent, big_five, view.example("personality"), view.language)
     limit = max(_DESCRIPTION_TOKENS, view.context.parameters.thought_tokens)
-    fields = [ReplyField(name, "text", max_tokens=limit) for name in names]
+    fields = [ReplyField(name, "text", max_tokens=limit) for name in question.form]
     reply = await view.ask("personality", question, fields, as_self=False)
-    return tuple(text for text in (text_of(reply, name) for name in names) if text)
+    return tuple(text for text in (text_of(reply, name) for name in question.form) if text)
+
+
+def description_question(
+    agent: Participant, big_five: Sequence[str], example: Sequence[str], language: str = DEFAULT
+) -> Question:
+    """Return the question for the descriptions of a person; the example has as many as are asked for."""
+    fill, poles = template("cognition", language).fill, [translated(pole, language) for pole in big_five]
+    about = [fill("personality.about", {"value": qualities(poles, language)})] if poles else []
+    names = [f"description_{number}" for number in range(1, _DESCRIPTIONS + 1)]
+    return Question(
+        "personality",
+        form=dict.fromkeys(names, fill("answer.sentence", {})),
+        example=dict(zip(names, example, strict=True)),
+        items=[*about, *lines_of(agent, _DESCRIBED_BY, language, big_five=())],
+    )
 
 
 async def make_plan(view: View) -> tuple[SubGoal, ...]:
@@ -79,18 +77,21 @@ async def make_plan(view: View) -> tuple[SubGoal, ...]:
 
 
 async def _steps(view: View, goal: str, index: int) -> tuple[str, ...]:
-    names = [f"step_{number}" for number in range(1, _STEPS + 1)]
-    question = Question(
+    question = plan_question(view.agent, goal, view.example("plan"), view.language)
+    limit = max(_STEP_TOKENS, view.context.parameters.reason_tokens)
+    fields = [ReplyField(name, "text", max_tokens=limit) for name in question.form]
+    reply = await view.ask("plan", question, fields, attempt=index, as_self=False)
+    return tuple(text for text in (text_of(reply, name) for name in question.form) if text) or (goal,)
+
+
+def plan_question(agent: Participant, goal: str, example: Sequence[str], language: str = DEFAULT) -> Question:
+    """Return the question for the steps of a goal; the example has as many as are asked for."""
+    fill, names = template("cognition", language).fill, [f"step_{number}" for number in range(1, _STEPS + 1)]
+    about = fill("plan.about", {"name": agent.persona.name, "goal": goal})
+    return Question(
         "plan",
-        form=dict.fromkeys(names, view.texts.fill("answer.few_words", {})),
-        example=dict(zip(names, view.example("plan"), strict=True)),
-        items=[
-            *lines_of(view.agent, FOR_PLANS, view.language),
-            view.texts.fill("plan.about", {"name": view.name, "goal": goal}),
-        ],
+        form=dict.fromkeys(names, fill("answer.few_words", {})),
+        example=dict(zip(names, example, strict=True)),
+        items=[*lines_of(agent, FOR_PLANS, language), about],
         variables={"number": _STEPS},
     )
-    limit = max(_STEP_TOKENS, view.context.parameters.reason_tokens)
-    fields = [ReplyField(name, "text", max_tokens=limit) for name in names]
-    reply = await view.ask("plan", question, fields, attempt=index, as_self=False)
-    return tuple(text for text in (text_of(reply, name) for name in names) if text) or (goal,)

@@ -12,9 +12,11 @@ A move closes a share of the part's distance to 1, so that the order of moves do
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from statistics import fmean
 
 from tertulia.nodes.meeting.view import View
 from tertulia.nodes.shared.names_in_text import named_in
+from tertulia.prompts.person import words_of_character
 from tertulia.state.cognition import Bid, WillingFor
 from tertulia.state.meeting import Attendee, Meeting, WillingnessWeights
 from tertulia.state.parameters import Parameters
@@ -86,20 +88,17 @@ def patience_of(present: int, parameters: Parameters) -> int | None:
 
 
 def propensity_of(agent: Attendee, big_five: Sequence[str]) -> float:
-    """Return S_personality before anything moves it: given by the scenario, or by extraversion.
-
-    If neither is known yet, that of an introvert.
-    """
+    """Return S_personality before anything moves it: given by the scenario, or by extraversion, or the middle."""
     return _by_extraversion(_PROPENSITY, big_five) if agent.propensity is None else agent.propensity
 
 
 def discomfort_of(agent: Attendee, big_five: Sequence[str]) -> float:
-    """Return the share of S_personality's distance to 1 that a whole silence adds: given, or by extraversion."""
+    """Return the share of S_personality's distance to 1 that a silence adds: given, by extraversion, or middling."""
     return _by_extraversion(_DISCOMFORT, big_five) if agent.silence_discomfort is None else agent.silence_discomfort
 
 
 def _by_extraversion(values: Mapping[str, float], big_five: Sequence[str]) -> float:
-    return next((values[pole] for pole in big_five if pole in values), values["introverted"])
+    return next((values[pole] for pole in big_five if pole in values), fmean(values.values()))
 
 
 def why_willing(bid: Bid, weights: WillingnessWeights, parameters: Parameters) -> WillingFor | None:
@@ -175,7 +174,7 @@ def reach_of(meeting: Meeting, parameters: Parameters) -> tuple[Reach, ...]:
 
 def _reach(attendee: Attendee, present: int, parameters: Parameters) -> Reach:
     weights, threshold = attendee.weights, parameters.willingness_threshold
-    propensity = propensity_of(attendee, attendee.big_five)
+    propensity = propensity_of(attendee, _lowest_poles(attendee))
     rated = parameters.willingness == "rated"
 
     def lowest(address: float, need: float) -> float:
@@ -195,6 +194,12 @@ def _reach(attendee: Attendee, present: int, parameters: Parameters) -> Reach:
         rounds=next(certain, None),
         threshold=threshold,
     )
+
+
+def _lowest_poles(attendee: Attendee) -> Sequence[str]:
+    """Return the poles of a participant before they are prepared; extraversion that is read or drawn counts as low."""
+    is_settled = bool(attendee.big_five) and not words_of_character(attendee)
+    return attendee.big_five if is_settled else (*attendee.big_five, "introverted")
 
 
 def reaches(willingness: float, threshold: float) -> bool:

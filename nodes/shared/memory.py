@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tertulia.nodes.shared.called_up import called_up
 from tertulia.state.language_model import Embedder
 from tertulia.state.parameters import Parameters
 from tertulia.state.recall import may_be_recalled, recency
@@ -28,8 +29,20 @@ def recall(
     embedder: Embedder,
     store: Store,
     parameters: Parameters,
+    heard: Sequence[str] = (),
 ) -> list[Memory]:
-    """Return the memories of a participant for one or more focal points, from their memories and their stream."""
+    """Return the memories of a participant for one or more focal points, from their memories and their stream.
+
+    Args:
+        heard: Lines, latest last, of which the last call up memories by their keys; the others fill the places left.
+    """
+    least, most = parameters.memory_items
+    if called := called_up(participant.memories, heard, now, most):
+        others = tuple(memory for memory in participant.memories if memory not in called)
+        left = {"memory_items_min": max(0, least - len(called)), "memory_items_max": most - len(called)}
+        uncalled, narrowed = participant.model_copy(update={"memories": others}), parameters.model_copy(update=left)
+        found = recall(uncalled, points, now, embedder, store, narrowed) if len(called) < most else []
+        return sorted([*called, *found], key=lambda memory: memory.created)
     stream, memories = participant.stream, participant.memories
     if stream is None:
         return retrieve_memories(memories, points, now, embedder, parameters)

@@ -13,6 +13,7 @@ from tertulia.state.meeting import Attendee, Meeting
 from tertulia.state.records import Case, Participant, Persona
 from tertulia.state.wrong_values import value_problem
 from tertulia.worlds.meeting_file import MeetingPerson
+from tertulia.worlds.person_fields import properties_of
 
 #: When conversations take place that have no time of their own.
 TIME = datetime(2026, 5, 6, 15)
@@ -163,9 +164,8 @@ def population_of(people: Sequence[Mapping[str, Any]], topic: str | None, place:
             raise PeopleError(f"{fields['name']} has no album; give album=['a red boat', …], the captions of pictures")
         owned = [_picture(entry, fields["name"]) for entry in album]
         pictures.update((picture.id, picture) for picture in owned)
-        known = {name: value for name, value in fields.items() if name not in ("name", _ALBUM) and value}
-        known |= {_TOPIC: topic} if topic else {}
-        properties = tuple((name.replace("_", " "), _in_words(value)) for name, value in known.items())
+        known = {name: value for name, value in fields.items() if name not in ("name", _ALBUM)}
+        properties = properties_of(known | ({_TOPIC: topic} if topic else {}))
         villager = Villager(
             persona=Persona(name=fields["name"]),
             properties=properties,
@@ -189,11 +189,3 @@ def _picture(entry: Any, name: str) -> Picture:
         return Picture(id=caption if variant is None else f"{caption}: {variant}", caption=caption, variant=variant)
     except (KeyError, TypeError, AttributeError, ValidationError):
         raise PeopleError(f"{name}: album: {entry!r:.60} is no caption, nor {{'caption': …, 'variant': …}}") from None
-
-
-def _in_words(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Mapping):
-        return "; ".join(f"{name}: {_in_words(part)}" for name, part in value.items())
-    return "; ".join(map(_in_words, value)) if isinstance(value, Iterable) else str(value)

@@ -82,6 +82,21 @@ def with_field_names(values: Any) -> Any:
     return named
 
 
+def properties_of(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return a person's values, but their name, as the properties of a person in an exchange of pictures."""
+    known = {name: value for name, value in values.items() if name != "name" and value not in (None, "", (), [], {})}
+    return tuple((name.replace("_", " "), _in_words(value)) for name, value in known.items())
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        said = next((value[key] for key in ("text", "goal") if key in value), None)  # a memory, an example, a goal
+        return said or "; ".join(f"{name}: {_in_words(part)}" for name, part in value.items())
+    return "; ".join(map(_in_words, value)) if isinstance(value, Iterable) else str(value)
+
+
 def _is_words(traits: Any) -> bool:
     """Whether traits are words: a text, or texts of which none is a pole, nor spelt like one."""
     if isinstance(traits, str):

@@ -191,7 +191,7 @@ def test_metrics(cli: Cli, tmp_path: Path) -> None:
 def test_every_command_has_help_with_an_example_and_takes_a_store(cli: Cli) -> None:
     listed = cli("--help").out
     groups = {"nodes": ("nodes list", "nodes check"), "runs": ("runs", "runs rm", "runs label"), "lab": ("lab report",)}
-    groups |= {"scores": ("scores fit", "scores list")}
+    groups |= {"scores": ("scores fit", "scores list"), "people": ("people import", "people check")}
     names = [name for panel in PANELS.values() for name in panel]
     words = [line.split()[0] for line in listed.splitlines() if line.startswith("  ")]
     assert [word for word in words if word in names] == names

@@ -27,6 +27,10 @@ def test_a_card_alone_meets_a_visitor_and_the_scenario_runs(cli: Cli, files: Pat
     values = yaml.safe_load(Path("mirela.yaml").read_text())
     assert [person["name"] for person in values["participants"]] == ["Mirela Stan", "Visitor"]
     assert values["description"] == "Visitor has lost a key."
+    assert values["participants"][1]["memories"][:2] == [
+        "About Mirela Stan: Clothes: grey coat, boots",
+        "About Mirela Stan: Habits: counts her steps",
+    ]
     run = cli("run", "mirela.yaml", "--rehearse", "--rounds", "2")
     assert run.code == 0, run.err
     again = cli("people", "import", "mirela.png", "--to", "mirela.yaml")
@@ -59,6 +63,14 @@ def test_the_document_has_values_and_what_is_not_taken(cli: Cli, files: Path) ->
     assert person["kind"] == "a TinyTroupe agent"
     assert person["values"]["home"] == "Chur"
     assert person["not_taken"][0]["field"] == "mental_state"
+
+
+def test_the_prompts_that_show_a_field_are_told(cli: Cli, files: Path) -> None:
+    done = cli("people", "check", "mirela.png")
+    assert done.code == 0, done.err
+    assert "Mirela Stan" in done.out
+    assert all(field in done.out for field in ("character", "examples", "memories"))
+    assert cli("people", "check", "mirela.png", "tobias.json", "--json").json["people"][1]["name"] == "Tobias Kern"
 
 
 def test_people_go_out_and_come_back(cli: Cli, files: Path) -> None:

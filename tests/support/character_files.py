@@ -113,7 +113,7 @@ AGENT: dict[str, Any] = {
     "mental_state": {"emotions": "calm"},
 }
 
-FRAGMENT: dict[str, Any] = {"type": "Fragment", "persona": {"beliefs": ["Rain is honest."], "age": None}}
+FRAGMENT: dict[str, Any] = {"type": "Fragment", "persona": {"beliefs": ["Rain is honest."], "age": 3, "style": "Slow."}}
 
 PROFILE: dict[str, Any] = {
     "pk": "01J",

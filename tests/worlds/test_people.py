@@ -4,11 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.character_files import AGENT, CARD_V2, json_file
 
 from tertulia.state.errors import NotFoundError, ScenarioError, SettingError, UsageError
 from tertulia.state.meeting import BIG_FIVE
 from tertulia.worlds.generated_people import generate_people
 from tertulia.worlds.people import Person, people_from
+from tertulia.worlds.scenario_objects import Case
 
 
 def a_csv(text: str, encoding: str = "utf-8") -> Path:
@@ -102,6 +104,19 @@ def test_a_file_that_can_t_be_read_is_told() -> None:
         UsageError, match=r"columns=Nam: people\.csv: row 1 has no such column \(did you mean 'Name'\?\)"
     ):
         people_from(a_csv("Name\nAna\n"), columns={"Nam": "name"})
+
+
+def test_people_of_another_program_are_persons(tmp_path: Path) -> None:
+    card, agent = json_file(tmp_path, CARD_V2), json_file(tmp_path, AGENT, "agent.json")
+    [mirela] = people_from(card, user="Ines")
+    [tobias] = people_from(str(agent))
+    assert "Habits: She never lends a key to Ines." in mirela.background
+    assert [memory.keys for memory in mirela.memories] == [(), ("quay", "harbour")]
+    case = Case("at the lock", [mirela, tobias], time="2026-05-14 10:00", description="It rains.")
+    assert case.participants == (mirela, tobias)
+    (tmp_path / "broken.json").write_text("{")
+    with pytest.raises(ScenarioError, match=r"broken\.json: broken JSON in line 1"):
+        people_from(tmp_path / "broken.json")
 
 
 # --- people who are made up -----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""`people`: import people from files of other programs, and export them."""
+"""`people`: import people from files of other programs, check where prompts show them, and export them."""
 
 from pathlib import Path
 from typing import Annotated
@@ -104,6 +104,19 @@ def export_people(
             progress().print(plain(f"wrote {file}"))
 
 
+def check_people(
+    files: FilesArgument, column: ColumnOption = None, store: NoStoreOption = None, as_json: JsonOption = False
+) -> None:
+    """Show which prompts of which conversation show which field of these people.
+
+    Example: tertulia people check wilma.png
+    """
+    from tertulia.cli.commands.people_check import print_checked
+    from tertulia.worlds.characters.scenario import names_put
+
+    print_checked([person.values for person in names_put(_read(files, column), None)], as_json)
+
+
 def _read(files: list[Path], columns: list[str] | None) -> tuple[ImportedPerson, ...]:
     from tertulia.worlds.characters.reading import joined, read_people
 
@@ -166,4 +179,5 @@ def _write_new(file: Path, text: str) -> None:
 
 
 add(people, import_people, "import")
+add(people, check_people, "check")
 add(people, export_people, "export")

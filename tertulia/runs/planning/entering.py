@@ -8,13 +8,14 @@ from langchain_core.runnables import RunnableConfig
 from tertulia.nodes.album.belongings import belongings_at
 from tertulia.nodes.album.record_round import end_of_round_s, shared_exchanges
 from tertulia.nodes.conversation.seat import BY_HAND
+from tertulia.prompts.person import words_of_character
 from tertulia.state.album import Exchange, Population
 from tertulia.state.context import Context
 from tertulia.state.graph_state import AlbumState, DialogueState, GroupState, Mind, first_state
 from tertulia.state.meeting import Attendee, Meeting
 
 #: Changes of these in a fork make a participant be prepared again.
-_PREPARED_FROM = ("big_five", "descriptions", "goals", "model")
+_PREPARED_FROM = ("persona", "big_five", "descriptions", "goals", "model")
 
 
 def first_state_of(context: Context) -> DialogueState | GroupState | AlbumState:
@@ -89,4 +90,5 @@ def album_state(context: Context) -> AlbumState:
 
 
 def _is_other(now: Attendee, was: Attendee) -> bool:
-    return any(getattr(now, field) != getattr(was, field) for field in _PREPARED_FROM)
+    is_otherwise = words_of_character(now) != words_of_character(was)
+    return is_otherwise or any(getattr(now, field) != getattr(was, field) for field in _PREPARED_FROM)

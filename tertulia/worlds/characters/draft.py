@@ -1,4 +1,4 @@
-"""The draft of a person who is read from a file: fields as they are taken, and the list of all that is not.
+"""The draft of a person of a file: fields as they are taken, and the list of all others.
 
 A format is a table: by field of the file, the rule that takes it. A field without a rule goes to the default of the
 table. So every value is taken or listed (`tests/worlds/characters/`).
@@ -71,7 +71,7 @@ class Draft:
     """A person while they are read.
 
     Attributes:
-        name: The name; empty for what belongs to other files' people.
+        name: The name; empty for a lorebook or a fragment, which are for other files' people.
         char: The name that texts have for `{{char}}`.
     """
 

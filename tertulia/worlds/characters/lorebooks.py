@@ -17,8 +17,11 @@ from tertulia.worlds.characters.spoken import is_conversation
 _DECORATOR = re.compile(r"^\s*@@@?[a-z_]+[^\n]*$", re.MULTILINE)
 _PATTERN = re.compile(r"/.+/[a-z]*", re.DOTALL)
 
-#: Fields of an entry by their names in a lorebook of its own.
-_NAMES = {"key": "keys", "keysecondary": "secondary_keys", "order": "insertion_order"}
+#: Fields of an entry by their names in lorebooks of several programs.
+_NAMES = {
+    **{"key": "keys", "keysecondary": "secondary_keys", "order": "insertion_order"},
+    **{"text": "content", "entry": "content", "keywords": "keys", "forceActivation": "constant"},
+}
 
 #: Fields of an entry besides text and keys; its order is kept.
 _ENTRY: dict[str, Rule] = {"insertion_order": known, "comment": listed(OF_FILE), "name": listed(OF_FILE)}
@@ -33,7 +36,8 @@ def is_lorebook(value: Any) -> bool:
     entries = value.get("entries")
     entries = list(entries.values()) if isinstance(entries, Mapping) else entries
     return isinstance(entries, list) and all(
-        isinstance(entry, Mapping) and "content" in entry and ("key" in entry or "keys" in entry) for entry in entries
+        isinstance(entry, Mapping) and {"content", "keys"} <= {_NAMES.get(key, key) for key in entry}
+        for entry in entries
     )
 
 

@@ -85,7 +85,7 @@ def read_people(path: Path, user: str | None = None, columns: Mapping[str, str |
 
 
 def joined(people: Sequence[ImportedPerson]) -> tuple[ImportedPerson, ...]:
-    """Return the people of several files; what has no name, such as a lorebook, goes to each of them.
+    """Return the people of several files; a lorebook or a fragment, without a name, goes to each of them.
 
     A lorebook alone gets a person that knows it.
 
@@ -96,8 +96,8 @@ def joined(people: Sequence[ImportedPerson]) -> tuple[ImportedPerson, ...]:
     added = [person for person in people if "name" not in person.values]
     _refuse_same_names(named)
     if not named and added:
-        if any("memories" not in part.values and "background" not in part.values for part in added[:1]):
-            raise ScenarioError(f"{added[0].file}: {added[0].kind} has nothing to tell of a person")
+        if not any(part.values for part in added):
+            raise ScenarioError(f"{added[0].file}: {added[0].kind} without an entry that holds")
         if "lorebook" not in added[0].kind:
             raise ScenarioError(
                 f"{added[0].file}: {added[0].kind} without a name; give the person's own file beside it"
@@ -121,8 +121,10 @@ def _with(person: ImportedPerson, addition: ImportedPerson) -> ImportedPerson:
             values[field] = [*values.get(field, []), *(part for part in value if part not in values.get(field, []))]
         elif isinstance(value, dict):
             values[field] = {**value, **values.get(field, {})}
+        elif isinstance(value, str) and isinstance(known := values.get(field, value), str):
+            values[field] = value if known == value else f"{known}; {value}"
         else:
-            values[field] = "; ".join(filter(None, (values.get(field), value)))
+            values.setdefault(field, value)
     return replace(person, values=values, not_taken=person.not_taken + addition.not_taken)
 
 

@@ -23,7 +23,7 @@ _TIME = datetime(2026, 5, 14, 10, 0)
 
 #: The number of facts about a person alone that the visitor knows; without any, λ would have nothing to take from a
 #: visitor, and a visitor nothing to talk of.
-_KNOWN_FACTS = 6
+_KNOWN_FACTS = 8
 
 _SECOND_PERSON = re.compile(r"you\b", re.IGNORECASE)
 
@@ -37,10 +37,10 @@ def names_put(people: Sequence[ImportedPerson], user: str | None) -> tuple[Impor
 
 
 def scenario_of(people: Sequence[ImportedPerson], user: str | None = None) -> str:
-    """Return a scenario file with these people; somebody alone meets the user.
+    """Return a scenario file with these people; a person alone meets the user.
 
     Args:
-        user: The name in the place of `{{user}}`; a person alone meets somebody of that name, `Visitor` by default.
+        user: The name in the place of `{{user}}`; a person alone meets a visitor of that name, `Visitor` by default.
 
     Raises:
         ScenarioError: There are too many people, or the file would be too large.
@@ -68,9 +68,12 @@ def scenario_of(people: Sequence[ImportedPerson], user: str | None = None) -> st
 
 
 def _visitor(name: str, person: ImportedPerson) -> ImportedPerson:
-    """Return somebody to talk with, who has read how the description of a person begins."""
-    told = [fact for fact in person.values.get("background", ()) if not _SECOND_PERSON.match(fact)]
-    heard = [f"About {person.values['name']}: {fact}" for fact in told[:_KNOWN_FACTS]]
+    """Return a visitor to talk with, that has read the beginning of the description of a person."""
+    whole = str(person.values["name"])
+    facts = person.values.get("background", ())
+    names = (whole, whole.split()[0], *(fact.partition(": ")[2] for fact in facts if fact.startswith("Nickname: ")))
+    told = [fact for fact in facts if not _SECOND_PERSON.match(fact)][:_KNOWN_FACTS]
+    heard = [fact if fact.startswith(names) else f"About {whole}: {fact}" for fact in told]
     return ImportedPerson({"name": name, "memories": heard} if heard else {"name": name})
 
 
@@ -81,7 +84,7 @@ def _meeting_of(names: Sequence[str]) -> str:
 
 
 def _participant(person: ImportedPerson, names: Sequence[str]) -> dict[str, Any]:
-    """Return the fields of a participant; a relation to somebody elsewhere of nearly a participant's name is a fact."""
+    """Return the fields of a participant; relations to people elsewhere with nearly a participant's name are facts."""
     values = dict(person.values)
     relations: dict[str, str] = values.pop("relations", {})
     clashing = [name for name in relations if name == values["name"] or (name not in names and misspelt(name, names))]

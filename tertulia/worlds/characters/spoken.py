@@ -1,4 +1,4 @@
-"""Read the examples of a card: what a person said, and the words before it."""
+"""Read the examples of a card: lines of a person, and the words before each."""
 
 import re
 

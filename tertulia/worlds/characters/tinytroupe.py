@@ -1,6 +1,6 @@
 """TinyTroupe's agents, and fragments of agents, which have no name and are for the agents beside them.
 
-Texts in the second person (*You are patient.*) become the third where that is only a matter of the first words; others
+Texts in the second person (*You are patient.*) become the third if only the first words change; others
 stay as they are.
 """
 

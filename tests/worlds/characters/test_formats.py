@@ -85,6 +85,13 @@ def test_a_lorebook_goes_to_the_people_beside_it_and_alone_has_a_guide(tmp_path:
     assert guide.values["memories"] == [{"text": "The ferry leaves at six, Guide knows.", "keys": ["ferry"]}]
     [version_3] = read_people(json_file(tmp_path, {"spec": "lorebook_v3", "data": BOOK}, "v3.json")).people
     assert len(version_3.values["memories"]) == 2
+    others = {
+        "entries": [{"text": "Fog.", "keys": ["mole"], "enabled": True}, {"entry": "Rain.", "keywords": ["roof"]}]
+    }
+    [other] = read_people(json_file(tmp_path, others, "others.json")).people
+    assert [memory["keys"] for memory in other.values["memories"]] == [["mole"], ["roof"]]
+    with pytest.raises(ScenarioError, match="a lorebook without an entry that holds"):
+        joined(read_people(json_file(tmp_path, {"entries": []}, "empty.json")).people)
 
 
 def test_a_tinytroupe_agent_and_a_fragment_beside_it(tmp_path: Path) -> None:

@@ -1,0 +1,39 @@
+"""Memories with keys: a key that is heard calls its memory up, before any memory competes."""
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import lru_cache
+
+from tertulia.state.recall import may_be_recalled
+from tertulia.state.records import Memory
+from tertulia.state.words import has_unspaced
+
+#: The number of last lines that are searched for keys.
+LATEST_LINES = 4
+
+
+def called_up(memories: Iterable[Memory], lines: Sequence[str], now: datetime, most: int) -> list[Memory]:
+    """Return the memories from before `now` of which a key is in the last lines, at most `most`, oldest first.
+
+    Letter case makes no difference. A key is a whole word, or several; in scripts without spaces any part of a line. Of
+    too many the most important stay.
+    """
+    heard = "\n".join(lines[-LATEST_LINES:]).casefold()
+    called = [
+        memory
+        for memory in memories
+        if memory.keys and memory.created < now and may_be_recalled(memory) and _is_called(memory.keys, heard)
+    ]
+    kept = sorted(called, key=lambda memory: -memory.importance)[:most]
+    return sorted(kept, key=lambda memory: memory.created)
+
+
+def _is_called(keys: Sequence[str], heard: str) -> bool:
+    return any(_pattern(key).search(heard) for key in keys)
+
+
+@lru_cache(maxsize=8192)  # a card's lorebook has thousands, and every turn looks for them
+def _pattern(key: str) -> re.Pattern[str]:
+    words = re.escape(" ".join(key.casefold().split()))
+    return re.compile(words if has_unspaced(key) else rf"(?<!\w){words}(?!\w)")
