@@ -151,7 +151,11 @@ class _Handler(BaseHTTPRequestHandler):
                 self.close_connection = True
                 return
             time.sleep(served.latency_s)
-            self._answer(request)
+            if (instead := served.instead(request)) is None:
+                self._answer(request)
+            else:
+                status, told = instead
+                self._send(status, told if isinstance(told, bytes) else json.dumps(told).encode())
         except (BrokenPipeError, ConnectionResetError):
             pass
         finally:
@@ -173,9 +177,6 @@ class _Handler(BaseHTTPRequestHandler):
             return self._refuse(400, "unsupported", "response_format is not supported")
         if served.refuses_pictures and "image_url" in json.dumps(request["messages"]):
             return self._refuse(served.refuses_pictures[0], "unsupported", served.refuses_pictures[1])
-        if (instead := served.instead(request)) is not None:
-            status, told = instead
-            return self._send(status, told if isinstance(told, bytes) else json.dumps(told).encode())
         failure = served.next_failure()
         if failure == "429":
             return self._refuse(429, "rate_limit_exceeded", "Too many requests", {"Retry-After": served.retry_after})

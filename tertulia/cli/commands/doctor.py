@@ -1,5 +1,7 @@
 """`doctor`: installed parts, the hardware they run on, the remedy for each missing part; or features of a server."""
 
+from collections.abc import Iterable
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 import typer
@@ -10,9 +12,8 @@ from tertulia.cli.opening import open_existing
 from tertulia.cli.options import JsonOption, StoreOption
 from tertulia.cli.terminal.output import data, plain, print_json
 from tertulia.runs.access.installation import installation_document, installation_rows
-from tertulia.state.documents import SCHEMA_VERSION
+from tertulia.runs.access.server_tables import server_table, table_document, table_rows
 from tertulia.state.errors import UsageError
-from tertulia.state.server_table import STEP, ServerTable
 
 ServerOption = Annotated[
     str | None,
@@ -36,8 +37,7 @@ def doctor(
     Example: tertulia doctor
     """
     if server is not None:
-        _check_server(server, run, store, as_json)
-        return
+        return _check_server(server, run, store, as_json)
     if run is not None:
         raise UsageError("--run keeps the table of a server; give --server with it")
     report = installation_document(cache_folder(), store_path(store), key_of)
@@ -50,38 +50,23 @@ def doctor(
 
 
 def _check_server(server: str, run: str | None, store: str | None, as_json: bool) -> None:
-    from tertulia.models.served.chat_names import is_same_served, key_variable
-    from tertulia.models.served.server_check import check_server
-
-    if run is None:
-        table = check_server(server, key_of(key_variable(server)))
-    else:
-        with open_existing(store) as opened:
-            record = opened.run(run)
-            if not is_same_served(record.model, server):
-                raise UsageError(f"the model of {record.run} is {record.model}, and not one of {server}")
-            table = check_server(server, key_of(key_variable(server)))
-            opened.save_step(record.run, 0, "", STEP, table)
+    with nullcontext() if run is None else open_existing(store) as opened:
+        table = server_table(server, key_of, opened, run or "")
     if as_json:
-        print_json({"schema_version": SCHEMA_VERSION, **table.model_dump(mode="json")})
+        print_json(table_document(table))
     else:
-        _print_table(table)
+        _print_rows(table_rows(table))
 
 
-def _print_table(table: ServerTable) -> None:
-    words = {True: "yes", False: "no", None: "unknown"}
-    shown = Table(box=None, pad_edge=False, show_header=False)
-    for finding in table.findings:
-        shown.add_row(plain(finding.feature), words[finding.honoured], plain(finding.seen, "dim"))
-    data().print(shown)
-    data().print(plain(f"{table.requests} requests to {table.server}", "dim"))
+def _print_rows(rows: Iterable[tuple[str, ...]]) -> None:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for row in rows:
+        table.add_row(*map(plain, row))
+    data().print(table)
 
 
 def _print_report(report: dict[str, Any]) -> None:
-    table = Table(box=None, pad_edge=False, show_header=False)
-    for name, value in installation_rows(report):
-        table.add_row(name, plain(value))
-    data().print(table)
+    _print_rows(installation_rows(report))
     if report["install"] is None:
         data().print("everything is there")
     else:

@@ -14,6 +14,7 @@ from support.protocol_server import Served, values_for
 from tertulia.models.served import chat_errors
 from tertulia.models.served.chat import ChatModel, open_chat_model
 from tertulia.models.served.server_answers import cut_note, read_chat_answer
+from tertulia.models.served.servers import Server
 from tertulia.state.errors import ContextWindowError, ModelError
 from tertulia.state.language_model import Activity, GenerationRequest
 from tertulia.state.parameters import Parameters
@@ -388,3 +389,40 @@ async def test_an_error_of_any_shape_is_one_line(served: Served, status: int, bo
     with pytest.raises(ModelError) as raised:
         await a_model(served)[0].generate(a_request())
     assert len(str(raised.value).splitlines()) == 1
+
+
+# --- providers --------------------------------------------------------------------------------------------------------
+
+
+async def test_a_provider_that_refuses_temperature_is_not_sent_it(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", served.address)
+    error = {
+        "message": "Unsupported value: 'temperature' does not support 0.8 with this model.",
+        "param": "temperature",
+        "code": "unsupported_value",
+    }
+    served.instead = lambda request: (400, {"error": error}) if "temperature" in request else None
+    model = open_chat_model("openai:parrot", Parameters(), "a-key")
+    replies = [*await model.generate(a_request()), *await model.generate(a_request())]
+    assert [reply.unsent for reply in replies] == [("temperature",)] * 2
+    assert ["temperature" in request for request in served.requests] == [True, False, False]
+    assert served.requests[-1]["top_p"] == 0.9
+    served.instead = lambda request: None
+    model = open_chat_model("openai:parrot", Parameters(), "a-key")
+    await model.generate(replace(a_request(), temperature=1.0, top_p=1.0))
+    assert (served.requests[-1]["temperature"], served.requests[-1]["top_p"]) == (1, 1)
+
+
+async def test_why_a_provider_s_answer_ends_and_its_reasoning_are_read(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tertulia.models.served.langchain_client import LangChainClient
+
+    monkeypatch.setenv("OPENAI_BASE_URL", served.address)
+    client = LangChainClient("openai", "parrot", Parameters(), "a-key")
+    told = {"message": {"role": "assistant", "content": "Hi"}, "finish_reason": "length", "index": 0}
+    served.instead = lambda request: (200, {"id": "1", "choices": [told], "usage": None, "model": "parrot"})
+    answer = await client.answer(Server(), [("user", "Hello.")], None, {})
+    assert (answer.text, answer.finish, answer.thought) == ("Hi", "length", "")
