@@ -1,10 +1,10 @@
-"""Signs that speech never has, and how its sentences end: one rule for grammars and for the answers of servers.
+"""Signs that speech of a local model never has, and the end of a sentence, for answers of servers too.
 
-A grammar forbids these signs (`local.grammar`); from a server's answer they are taken out (`served.repair`).
-All are parts of a character class.
+A grammar forbids these signs (`local.grammar`); speech from a server keeps them, but for control characters
+(`served.spoken_line`). All are parts of a character class.
 """
 
-#: Signs that only markup needs: emphasis, which stands within words, and signs that part words.
+#: Signs that only markup needs: emphasis within words, and signs between words.
 EMPHASIS, BRACKETS = "*#`_~", r"<>{}\[\]|^="
 
 #: Line breaks and control characters.
