@@ -30,7 +30,7 @@ def called_up(memories: Iterable[Memory], lines: Sequence[str], now: datetime, m
 
 
 def _is_called(keys: Sequence[str], heard: str) -> bool:
-    return any(_pattern(key).search(heard) for key in keys)
+    return any(key.strip() and _pattern(key).search(heard) for key in keys)
 
 
 @lru_cache(maxsize=8192)  # a card's lorebook has thousands, and every turn looks for them

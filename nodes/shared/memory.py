@@ -41,8 +41,8 @@ def recall(
         others = tuple(memory for memory in participant.memories if memory not in called)
         left = {"memory_items_min": max(0, least - len(called)), "memory_items_max": most - len(called)}
         uncalled, narrowed = participant.model_copy(update={"memories": others}), parameters.model_copy(update=left)
-        found = recall(uncalled, points, now, embedder, store, narrowed) if len(called) < most else []
-        return sorted([*called, *found], key=lambda memory: memory.created)
+        filled = recall(uncalled, points, now, embedder, store, narrowed) if len(called) < most else []
+        return sorted([*called, *filled], key=lambda memory: memory.created)
     stream, memories = participant.stream, participant.memories
     if stream is None:
         return retrieve_memories(memories, points, now, embedder, parameters)

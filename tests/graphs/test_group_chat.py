@@ -19,7 +19,7 @@ from tertulia.state.cognition import Assessment, Bid, Character, Floor
 from tertulia.state.context import Context
 from tertulia.state.language_model import RenderedPrompt
 from tertulia.state.meeting import BIG_FIVE
-from tertulia.state.records import Turn
+from tertulia.state.records import Persona, Turn
 from tertulia.storage.sqlite.checkpoints import open_checkpoints
 
 # --- rounds ---------------------------------------------------------------------------------------------------------
@@ -198,16 +198,23 @@ async def test_the_first_one_and_who_follows_somebody_that_has_left_is_drawn() -
 # --- before the meeting ---------------------------------------------------------------------------------------------
 
 
-async def test_traits_that_are_not_given_are_drawn_by_the_seed() -> None:
-    meeting = with_people(an_attendee("Ana", big_five=("introverted",)), an_attendee("Bo", big_five=()), mechanisms=())
+async def test_poles_are_drawn_only_for_people_of_whom_nothing_of_character_is_said() -> None:
+    gruff = Persona(name="Cy", character="gruff, silent")
+    meeting = with_people(
+        an_attendee("Ana", big_five=("introverted",), descriptions=()),
+        an_attendee("Bo", big_five=(), descriptions=()),
+        an_attendee("Cy", big_five=(), descriptions=(), persona=gruff),
+        mechanisms=(),
+    )
     drawn = []
     for seed in range(5):
         context, _ = await held(meeting, seed=seed, max_turns=1)
         characters = context.store.steps("k3f9", "prepare", Character)
-        assert characters[0, "Ana"].big_five[0] == "introverted"
-        for character in characters.values():
-            assert all(pole in poles for pole, poles in zip(character.big_five, BIG_FIVE.values(), strict=True))
-        drawn.append(characters[0, "Bo"].big_five)
+        assert characters[0, "Ana"].big_five == ("introverted",), "given: nothing beside it"
+        poles = characters[0, "Bo"].big_five
+        assert all(pole in both for pole, both in zip(poles, BIG_FIVE.values(), strict=True))
+        drawn.append(poles)
+        assert characters[0, "Cy"].big_five == (), "a rehearsal can't read the words"
     assert len(set(drawn)) > 2
 
 

@@ -62,7 +62,8 @@ def import_people(
     if to is not None:
         write_file(to, text, overwrite=False)
     if as_json:
-        print_json(_document(found) | {"scenario": text, "file": str(to) if to else None})
+        document = {"schema_version": SCHEMA_VERSION, "people": [person.document() for person in found]}
+        print_json(document | {"scenario": text, "file": str(to) if to else None})
         return
     if to is None:
         print(text, end="")
@@ -134,20 +135,6 @@ def _read(files: list[Path], columns: list[str] | None) -> tuple[ImportedPerson,
         if person.kind == "a lorebook":
             print_note(f"{person.file} has no person: {person.values['name']!r} knows it; give a card beside it")
     return found
-
-
-def _document(found: tuple[ImportedPerson, ...]) -> dict[str, object]:
-    rows = [
-        {
-            "file": person.file,
-            "kind": person.kind,
-            "values": person.values,
-            "situation": person.situation,
-            "not_taken": [{"field": n.field, "value": n.value, "goes_to": n.goes_to} for n in person.not_taken],
-        }
-        for person in found
-    ]
-    return {"schema_version": SCHEMA_VERSION, "people": rows}
 
 
 def _print_not_taken(found: tuple[ImportedPerson, ...]) -> None:

@@ -9,9 +9,7 @@ from tertulia.runs.planning.shown_fields import KINDS, ShownFields, shown_fields
 from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.text import clean
 
-_NOTE = (
-    "Memories are taken as recalled; a meeting asks for descriptions, and for steps of goals, where they are missing."
-)
+_NOTE = "Memories are taken as recalled; a meeting asks for descriptions, and for steps of goals, where there are none."
 
 
 def print_checked(people: Iterable[Mapping[str, Any]], as_json: bool) -> None:

@@ -19,7 +19,7 @@ from tertulia.prompts.questions import Moment, ask_in_character
 from tertulia.state.album import Picture, Villager
 from tertulia.state.cognition import Assessment, Character, SubGoal
 from tertulia.state.meeting import Attendee, Meeting
-from tertulia.state.parameters import ALBUM_CHAT, GROUP_CHAT, Parameters
+from tertulia.state.parameters import ALBUM_CHAT, GROUP_CHAT, Layout, Parameters
 from tertulia.state.records import Case, Participant, Persona, Prompt
 from tertulia.worlds.meeting_file import MeetingPerson
 from tertulia.worlds.person_fields import PERSON_FIELDS, properties_of
@@ -36,7 +36,7 @@ KINDS = {
 }
 
 _TIME = datetime(2026, 5, 6, 15)
-_LAYOUT = "single_message"
+_LAYOUT: Layout = "single_message"
 
 
 @dataclass(frozen=True)

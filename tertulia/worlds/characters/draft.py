@@ -60,6 +60,11 @@ class ImportedPerson:
     file: str = ""
     kind: str = ""
 
+    def document(self) -> dict[str, Any]:
+        """Return the person as JSON."""
+        fields = ("file", "kind", "values", "situation")
+        return {name: getattr(self, name) for name in fields} | {"not_taken": [vars(left) for left in self.not_taken]}
+
     def for_user(self, user: str) -> "ImportedPerson":
         """Return the person with a name for the other one in all texts."""
         situation = self.situation and self.situation.replace(USER, user)
