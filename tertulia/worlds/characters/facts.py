@@ -34,6 +34,8 @@ _BOLD = re.compile(r"(\*\*|__)([^*_\n]{1,60})\1\s*([:：=]?)\s*")
 _NO_LABEL = re.compile(r"(she|he|they|it|i|you|we|her|his|their|my|your|the|there|this|that|when|if)\b", re.IGNORECASE)
 _LABELLED = re.compile(r"([^\W_][^\n:：.!?;\"“”()]{0,40}?)\s*[:：]\s+(?=\S)")
 _LABEL_ALONE = re.compile(r"([^\W_][^\n:：.!?;\"“”()]{0,40}?)\s*[:：]")
+_SEMICOLON = re.compile(r";\s+")
+_WORDS_OF_A_PART = 3
 _STRONG = re.compile(r"(\*\*|__)(\S|\S[^\n]{0,400}?\S)\1")
 
 
@@ -54,9 +56,15 @@ def facts_of(text: str, name: str) -> list[str]:
 
 
 def labelled(label: str, text: str) -> list[str]:
-    """Return the sentences of a text as facts with a label before each."""
+    """Return the sentences of a text as facts with a label before each; a semicolon ends one between longer parts."""
     plain = _STRONG.sub(r"\2", text)
-    return [f"{label}: {fact}" if label else fact for fact in map(str.strip, sentences(plain)) if fact]
+    facts = [fact for sentence in sentences(plain) for fact in _between_semicolons(sentence.strip())]
+    return [f"{label}: {fact}" if label else fact for fact in facts if fact]
+
+
+def _between_semicolons(sentence: str) -> list[str]:
+    parts = _SEMICOLON.split(sentence)
+    return parts if all(len(part.split()) >= _WORDS_OF_A_PART for part in parts) else [sentence]
 
 
 def in_a_line(facts: Iterable[str]) -> str:

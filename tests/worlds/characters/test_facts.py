@@ -29,6 +29,8 @@ from tertulia.worlds.characters.spoken import examples_of, parted
         ("Sie mag Brot.\r\nSie singt. Sie singt.", ["Sie mag Brot.", "Sie singt."]),
         ("她修锁。她从不借钥匙。", ["她修锁。", "她从不借钥匙。"]),
         ("年齢: 三十", ["年齢: 三十"]),
+        ("She sold the inn in May; he has not spoken since.", ["She sold the inn in May", "he has not spoken since."]),
+        ("Fears: water; dogs", ["Fears: water; dogs"]),
         ("", []),
     ],
 )
