@@ -29,7 +29,7 @@ _TAGS = (
 _PAIR = re.compile(
     rf"(?P<opening><(?:{_TAGS})(?:\s[^<>]{{0,80}})?>|\[THINK(?:ING)?\]|◁think▷|<\|(?:{_TAGS})\|>|"
     r"<\|begin_of_thought\|>|<\|START_THINKING\|>|<\|inner_prefix\|>|<\|channel>thought\b)"
-    rf"|</(?:{_TAGS})>|\[/THINK(?:ING)?\]|◁/think▷|<\|/(?:{_TAGS})\|>|"
+    rf"|</(?:{_TAGS})\s{{0,5}}>|\[/THINK(?:ING)?\]|◁/think▷|<\|/(?:{_TAGS})\|>|"
     r"<\|end_of_thought\|>|<\|END_THINKING\|>|<\|inner_suffix\|>|<channel\|>",
     re.IGNORECASE,
 )
