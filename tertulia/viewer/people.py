@@ -46,7 +46,7 @@ class Asked:
     """A conversation that the page asks for.
 
     Attributes:
-        people: The people who were brought.
+        people: The people of the files.
         situation: Instead of that of their files; `None`: theirs.
         visitor: The name of the visitor.
     """
@@ -57,7 +57,7 @@ class Asked:
 
     @property
     def has_visitor(self) -> bool:
-        """Whether the visitor is met: by a person who was brought alone."""
+        """Whether the visitor takes part: beside a single person."""
         return len(self.people) == 1
 
     def scenario(self) -> str:

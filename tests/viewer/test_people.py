@@ -199,6 +199,7 @@ def test_a_person_who_is_brought_alone_meets_the_visitor_in_a_seat(address: str,
     run, scenario = begun(address, file, visitor="Ines", **{"lambda": 0.5})
     assert scenario == "mirela_stan.yaml"
     token = invited(address, run, "Ines")
+    assert bring(address, CARD, X_Tertulia_Token="", X_Tertulia_Seat=token).status == 403
     turn = question(address, token)["turn"]
     assert send(address, token, turn, "The key is in the canal.").status == 200
     with SqlStore.open(store) as opened:

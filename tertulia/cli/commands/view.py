@@ -31,7 +31,8 @@ NoOpenOption = Annotated[bool, typer.Option("--no-open", help="Open no browser."
 AllowRunsOption = Annotated[
     bool,
     typer.Option(
-        "--allow-runs", help="Let the page start forks, resume runs, check lines and give seats; implies --token."
+        "--allow-runs",
+        help="Let the page start forks, resume runs, check lines, give seats and take people; implies --token.",
     ),
 ]
 ReportsOption = Annotated[

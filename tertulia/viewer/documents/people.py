@@ -11,7 +11,7 @@ from tertulia.worlds.characters.draft import ImportedPerson
 from tertulia.worlds.characters.reading import joined
 from tertulia.worlds.characters.scenario import names_put
 
-#: The name of a person in front of the page, who meets a person that was brought alone.
+#: The name of the page's reader, whom a single person meets.
 VISITOR = "Visitor"
 
 #: The most people that are shown, values of one field, and fields that were not taken; and characters of a value.

@@ -191,7 +191,7 @@ function Read({ person, isOpen }: { person: Person; isOpen: boolean }) {
           <dl>
             {person.not_taken.map(({ field, value, goes_to }, place) => (
               <div key={place}>
-                <dt class="data">{field}</dt>
+                <dt class="data">{field.split(".").map((part, at) => <>{at > 0 && <>.<wbr /></>}{part}</>)}</dt>
                 <dd><span class="data">{value}</span> <span class="muted">— {goes_to}</span></dd>
               </div>
             ))}
