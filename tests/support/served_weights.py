@@ -49,6 +49,6 @@ def save_gguf(folder: Path, file: Path) -> None:
 
 
 def _as_llama_cpp_turns(weight: torch.Tensor, heads: int) -> torch.Tensor:
-    """Return the rows of a projection in llama.cpp's order: pairs that turn together lie side by side, not in halves."""
+    """Return the rows of a projection in the order of llama.cpp: what turns together lies side by side."""
     rows, columns = weight.shape
     return weight.reshape(heads, 2, rows // heads // 2, columns).swapaxes(1, 2).reshape(rows, columns).contiguous()
