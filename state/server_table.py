@@ -1,4 +1,4 @@
-"""What a server honours of the requests of runs, as it was seen when it was asked."""
+"""The features of a server that runs depend on, as they were seen when it was asked."""
 
 from pydantic import Field
 

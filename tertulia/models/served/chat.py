@@ -8,6 +8,9 @@
    becomes one line (`chat_errors`), and so does an answer that no model gives
    (`answer_limits`). No key is ever in an error, a record or a representation.
 
+4. Parts of requests that a server refuses by name are left out of further ones (`refusals`), and the reply says which
+   sampling was.
+
 Names and providers are in `chat_names`; the provider or server is behind `chat_client`. LangChain is imported when
 a hosted model is opened, and not before.
 """

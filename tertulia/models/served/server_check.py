@@ -1,4 +1,4 @@
-"""What a server honours, found out by some two dozen small requests: as runs send them, and one feature changed.
+"""The features that a server honours, by some two dozen small requests: as runs send them, with one feature changed.
 
 1. The four ways to make draws certain (a temperature near 0, a tiny top-p, one token of top-k, min-p 1) show in answers
    that are the same at two seeds, if answers at a high temperature differ.
@@ -51,14 +51,14 @@ _FORM: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 
-#: Where servers tell the length of their context window, in the descriptions of models and of themselves.
+#: Fields for the length of a context window, in servers' descriptions of models and of themselves.
 _WINDOWS = ("n_ctx", "max_model_len", "loaded_context_length", "max_context_length", "context_length", "context_window")
 
 Found = tuple[bool | None, str]
 
 
 def check_server(name: str, key: str | None) -> ServerTable:
-    """Return what the first server of a name honours.
+    """Return the features that the first server of a name honours.
 
     Args:
         name: `http://HOST:PORT/v1#NAME`.

@@ -1,7 +1,8 @@
 """Models on servers that speak OpenAI's protocol (vLLM, SGLang, llama.cpp, …), asked without a library of a provider.
 
 A request takes two thirds of the processor's time that it takes through LangChain and OpenAI's client, and hundreds of
-conversations wait for that time. The bodies are those that these two would send.
+conversations wait for that time. The bodies are those that these two would send, with the sampling that runs record
+none of beside, as off.
 """
 
 import importlib.util

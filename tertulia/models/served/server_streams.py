@@ -62,7 +62,7 @@ def _events(body: bytes) -> Iterator[dict[str, Any] | None]:
 
 
 def _delta(event: dict[str, Any]) -> tuple[dict[str, Any], Any]:
-    """Return what an event adds to the first choice, and why the answer ends; empty for other events."""
+    """Return the addition of an event to the first choice, and why the answer ends; empty for other events."""
     choices = event.get("choices")
     first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
     if first.get("index") not in (None, 0):

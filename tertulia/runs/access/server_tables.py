@@ -1,4 +1,4 @@
-"""Tables of what a server honours: made on demand, and kept with a run of that server."""
+"""Tables of the features that a server honours: made on demand, and kept with a run of that server."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ _IN_WORDS = {True: "yes", False: "no", None: "unknown"}
 def server_table(
     server: str, key_of: Callable[[str | None], str | None], store: Store | None = None, run: str = ""
 ) -> ServerTable:
-    """Return what a server honours; keep it with a run in place of an earlier table, if there is a store.
+    """Return the features that a server honours; with a store, keep them with a run in place of an earlier table.
 
     Raises:
         UsageError: The name is none of a server, or the run's model is another.

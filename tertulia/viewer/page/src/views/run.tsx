@@ -79,6 +79,7 @@ function Heading({ run, status }: { run: RunInFull; status: string }) {
   if (run.forks.length) facts.push(["forks", <Forks run={run} />]);
   if (run.simulation) facts.push(["town", <a href={hrefOf(["towns", run.simulation])}>{run.simulation}</a>]);
   const made: Fact[] = [["model", run.model], ["seed", run.seed], ["date", run.date]];
+  for (const [model, names] of Object.entries(run.unsent ?? {})) made.push(["unknown", `${names.join(", ")}: ${model} was not sent them`]);
   return (
     <div class="heading run-heading">
       <h1>

@@ -25,6 +25,8 @@ export interface RunInFull extends Run {
   readonly seat: string | null;
   readonly forks: readonly Fork[];
   readonly more_forks: number;
+  /** By model, the sampling that its server did not take: how it drew is unknown. */
+  readonly unsent: Readonly<Record<string, readonly string[]>>;
 }
 
 export interface Bid extends TurnBid {
