@@ -41,7 +41,9 @@ def save_gguf(folder: Path, file: Path) -> None:
         rows = next((count for part, count in heads.items() if part in name), None)
         tensor = value.detach() if rows is None else _as_llama_cpp_turns(value.detach(), rows)
         kept = tensor.float() if tensor.ndim == 1 else tensor.half()
-        written.add_tensor(names.get_name(name, try_suffixes=(".weight",)), kept.numpy())
+        place = names.get_name(name, try_suffixes=(".weight",))
+        assert place is not None, name
+        written.add_tensor(place, kept.numpy())
     written.write_header_to_file()
     written.write_kv_data_to_file()
     written.write_tensors_to_file()
