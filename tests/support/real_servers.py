@@ -4,12 +4,13 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -53,16 +54,17 @@ def _running(command: list[str], port_form: str) -> Iterator[str]:
         port = free.getsockname()[1]
     surroundings = os.environ | {"PYTHONPATH": str(PACKAGES), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
     started = [sys.executable, *command, port_form.format(port=port)]
-    process = subprocess.Popen(started, env=surroundings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    try:
-        _wait(process, f"http://127.0.0.1:{port}/health")
-        yield f"http://127.0.0.1:{port}/v1"
-    finally:
-        process.kill()
-        process.communicate()
+    with tempfile.TemporaryFile() as log:  # and no pipe: servers write much, and would wait for a reader
+        process = subprocess.Popen(started, env=surroundings, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            _wait(process, log, f"http://127.0.0.1:{port}/health")
+            yield f"http://127.0.0.1:{port}/v1"
+        finally:
+            process.kill()
+            process.wait()
 
 
-def _wait(process: subprocess.Popen[bytes], health: str) -> None:
+def _wait(process: subprocess.Popen[bytes], log: IO[bytes], health: str) -> None:
     """Wait until a server is ready.
 
     Raises:
@@ -70,7 +72,9 @@ def _wait(process: subprocess.Popen[bytes], health: str) -> None:
     """
     until = time.monotonic() + _READY_S
     while time.monotonic() < until:
-        assert process.poll() is None, process.communicate()[0].decode(errors="replace")[-2000:]
+        if process.poll() is not None:
+            log.seek(0)
+            raise AssertionError(log.read().decode(errors="replace")[-2000:])
         try:
             with urllib.request.urlopen(health, timeout=5):
                 return
