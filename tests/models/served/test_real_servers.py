@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from collections import Counter
@@ -156,7 +157,9 @@ def test_a_dialogue_is_stopped_resumed_and_scored_by_a_surrogate(cli: Cli, llama
     (tmp_path / "duo.yaml").write_text(DUO, encoding="utf-8")
     settings = [word for setting in (*SETTING, "surrogate=smollm2", "backups=on_demand") for word in ("--set", setting)]
     command = ("run", "duo.yaml", "--model", f"{llama}#embedded", "--lambda", "0.5", *settings)
-    run = cli(*command, "--max-calls", "2", "--json").json["run"]
+    stopped = cli(*command, "--max-calls", "2", "--json")
+    assert stopped.code == 130
+    run = json.loads(stopped.out)["run"]
     assert len(cli("show", run, "--json").json["turns"]) < 4
     cli("resume", run, "--json")
     shown = cli("show", run, "--json").json
