@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PAGE   := tertulia/viewer/page
 
-.PHONY: setup conversation hooks demo readers voice pictures example docs notebooks viewer viewer-check viewer-packages check test test-all ranges release-check fuzz lint style types bench bench-runs bench-long bench-viewer soak nightly clean
+.PHONY: setup conversation hooks demo readers servers voice pictures example docs notebooks viewer viewer-check viewer-packages check test test-all ranges release-check fuzz lint style types bench bench-runs bench-long bench-viewer soak nightly clean
 
 # What a conversation needs, then what only developers need: two stamps, so that `make demo` is small.
 setup: $(VENV)/.installed
@@ -130,6 +130,15 @@ readers: .readers/.installed
 	.readers/bin/pip install --quiet --requirement $<
 	touch $@
 
+# Servers of models that tests start with the embedded weights: 34 MB, in a folder that only they import from, beside the
+# packages of the tests.
+servers: setup .servers/.installed
+
+.servers/.installed: tests/support/servers/requirements.txt
+	rm -rf .servers
+	$(PIP) --no-deps --target .servers --requirement $<
+	touch $@
+
 fuzz: setup
 	$(BIN)/pytest --hypothesis-profile=full tests/models/test_fuzz_replies.py tests/worlds/test_fuzz_scenarios.py
 
@@ -140,7 +149,7 @@ style: setup
 	$(BIN)/ruff format --check .
 
 types: setup
-	$(BIN)/mypy tertulia benchmarks tests/support --exclude node_modules --exclude tests/support/readers
+	$(BIN)/mypy tertulia benchmarks tests/support --exclude node_modules --exclude tests/support/readers --exclude tests/support/servers
 
 bench: setup
 	$(BIN)/python -m benchmarks.speed.utterance

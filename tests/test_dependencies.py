@@ -48,9 +48,14 @@ NOT_RANGED, UNTRIED = ("all", "dev"), "torch"
 #: A range: from a version to below another; versions that are dates have no other.
 RANGE = re.compile(r"([\w.-]+)>=([\w.]+)(?:,<([\w.]+))?")
 
-#: Scripts for environments of their own, whose distributions are in `benchmarks/peers/requirements-*.txt`, in
-#: `tests/support/readers/requirements.txt`, and in `docs/requirements.txt`.
-ELSEWHERE = {ROOT / "benchmarks" / "peers" / "drivers", ROOT / "tests" / "support" / "readers", ROOT / "docs" / "site"}
+#: Scripts for environments of their own, whose distributions are in `benchmarks/peers/requirements-*.txt`, in the
+#: `requirements.txt` of `tests/support/readers` and `tests/support/servers`, and in `docs/requirements.txt`.
+ELSEWHERE = {
+    ROOT / "benchmarks" / "peers" / "drivers",
+    ROOT / "tests" / "support" / "readers",
+    ROOT / "tests" / "support" / "servers",
+    ROOT / "docs" / "site",
+}
 FILES = sorted(
     file
     for file in ROOT.glob("[!.]*/**/*.py")

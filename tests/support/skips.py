@@ -31,6 +31,12 @@ def _no_reader() -> bool:
     return any(python_with(script) is None for script in MODULES if script != "sdialog")
 
 
+def _no_servers() -> bool:
+    from support.real_servers import are_installed
+
+    return not are_installed()
+
+
 def _lacks(package: str) -> Callable[[], bool]:
     return lambda: find_spec(package) is None
 
@@ -42,6 +48,7 @@ KNOWN: dict[str, Callable[[], bool]] = {
     "axe-core is not installed; install it with: make viewer-packages": _no_axe,
     "Ray is not installed; install it with: pip install": _lacks("ray"),
     "is not installed; install it with: make readers": _no_reader,
+    "xllamacpp is not installed; install it with: make servers": _no_servers,
     "sdialog is not installed; install it with: pip install": _lacks("sdialog"),
     "the published Generative Agents run is not at": _no_shared_data,
     "the public simulation's file": _no_shared_data,
