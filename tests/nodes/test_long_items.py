@@ -21,7 +21,7 @@ def a_case(background: str | None = None, memory: str | None = None) -> Case:
     """The pier, where Mara has a long background or, as her second memory, a long one."""
     case = a_pier(3)
     initiator = case.initiator
-    persona = initiator.persona.model_copy(update={"background": background or "Mara sells fish."})
+    persona = initiator.persona.model_copy(update={"background": (background or "Mara sells fish.",)})
     first, *_, last = initiator.memories
     memories = (first, a_memory(77, memory, hours_ago=2), last) if memory else initiator.memories
     return case.model_copy(
