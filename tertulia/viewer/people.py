@@ -176,7 +176,7 @@ async def _save(request: Request, path: Path, name: str) -> None:
 def _read(path: Path, name: str) -> tuple[ImportedPerson, ...]:
     """Return the people of a file that was sent under a name; messages have that name, not the path."""
     try:
-        people = read_people(path).people
+        people = read_people(path)
     except TertuliaError as error:
         raise UsageError(clean(str(error).replace(str(path), name))) from None
     size = sum(len(json.dumps(dict(person.values), default=str)) for person in people)

@@ -128,7 +128,7 @@ def _read(files: list[Path], columns: list[str] | None) -> tuple[ImportedPerson,
             raise UsageError(f"--column {given}: takes TITLE=FIELD, such as --column 'Full name=name'")
         by_title[title.strip()] = field.strip() or None
     try:
-        found = joined([person for file in files for person in read_people(file, columns=by_title).people])
+        found = joined([person for file in files for person in read_people(file, columns=by_title)])
     except SettingError as error:
         raise UsageError(f"--column {error.value}{error.problem}") from None
     for person in found:

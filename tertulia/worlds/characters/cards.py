@@ -8,24 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from tertulia.state.text import one_line
-from tertulia.worlds.characters.draft import (
-    OF_FILE,
-    OF_PROGRAM,
-    PICTURE,
-    SHOWN,
-    Draft,
-    Rule,
-    facts,
-    known,
-    labelled_facts,
-    listed,
-    nested,
-    several,
-    take,
-    text,
-)
+from tertulia.worlds.characters.draft import OF_FILE, OF_PROGRAM, PICTURE, SHOWN, Draft
+from tertulia.worlds.characters.examples import examples_of, parted
 from tertulia.worlds.characters.lorebooks import lorebook
-from tertulia.worlds.characters.spoken import examples_of, parted
+from tertulia.worlds.characters.rules import Rule, facts, known, labelled_facts, listed, nested, several, take, text
 from tertulia.worlds.characters.tables import read_rows
 from tertulia.worlds.characters.writing import OURS, card_fields
 

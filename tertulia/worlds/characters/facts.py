@@ -18,17 +18,20 @@ _PLAIN_HEADINGS = frozenset(
 #: Attributes of W++ whose value is the name or the kind of the character.
 _OF_NAME = frozenset(("character", "char", "name"))
 
-_GROUP = re.compile(r"^[ \t]*\[([^\[\]]*)\][ \t]*,?", re.MULTILINE)
+_GROUP = re.compile(r"^[ \t]*\[((?:[^\[\]]|\[[^\[\]]*\])*)\](?!\()[ \t]*,?", re.MULTILINE)
 _QUOTED = r'"[^"\n]*"|“[^”\n]*”'
 _ATTRIBUTE = re.compile(rf"([^\W_][\w '’/&-]{{0,60}})\((\s*(?:{_QUOTED})(?:[\s+,;]*(?:{_QUOTED}))*\s*)\)")
 _BARE_ATTRIBUTE = re.compile(r"([^\W_][\w '’/&-]{0,60})\(([^()]*)\)")
 _ASSIGNED = re.compile(rf"([^\W_][\w '’/&-]{{0,60}})=(\s*(?:{_QUOTED})(?:[\s+,]*(?:{_QUOTED}))*)")
 _QUOTES = re.compile(_QUOTED)
 
-_RULE = re.compile(r"[-=_*~#\s]{3,}")
+_RULE = re.compile(r"[-=_*~#|:`{}\[\]\s]+")
 _HEADING = re.compile(r"#{1,6}\s+(\S[^\n]{0,100})")
 _TAG = re.compile(r"<(/?)([^\W\d_][\w -]{0,40})>")
-_BULLET = re.compile(r"(?:[-*•·◦‣+]|\d{1,3}[.)])\s+(?=\S)")
+_BULLET = re.compile(r"(?:(?:[-*•·◦‣+>▪■]|\d{1,3}[.)])\s+|[・●○]\s*)(?=\S)")
+#: The sign between quoted values of W++, with a break of lines beside it.
+_PLUS = re.compile(r'(?<=["”])\s*\+\s*(?=["“])')
+_ROW = re.compile(r"\|([^\n]*)\|")
 _BOLD = re.compile(r"(\*\*|__)([^*_\n]{1,60})\1\s*([:：=]?)\s*")
 #: First words of a sentence, so of no label.
 _NO_LABEL = re.compile(r"(she|he|they|it|i|you|we|her|his|their|my|your|the|there|this|that|when|if)\b", re.IGNORECASE)
@@ -47,6 +50,7 @@ def facts_of(text: str, name: str) -> list[str]:
     """
     facts: list[str] = []
     last = 0
+    text = _PLUS.sub(" + ", text)
     for group in _GROUP.finditer(text):
         facts += _of_lines(text[last : group.start()], name)
         facts += _of_group(group[1], name)
@@ -126,6 +130,9 @@ def _of_lines(text: str, name: str) -> list[str]:
     facts: list[str] = []
     label, holds = "", False  # a heading holds across blank lines, a label before a list does not
     for line in map(str.strip, text.split("\n")):
+        if row := _ROW.fullmatch(line):
+            cells = [cell.strip() for cell in row[1].split("|")]
+            line = (": " if len(cells) == 2 else ", ").join(filter(None, cells))
         if not line:
             label = label if holds else ""
         elif heading := _heading(line):
@@ -156,8 +163,8 @@ def _label_alone(line: str) -> str | None:
 
 
 def _of_line(line: str, label: str, name: str) -> Iterator[str]:
-    attribute = _ATTRIBUTE.match(line)
-    if attribute and not line[attribute.end() :].strip(" ,;}]"):
+    attribute = _ATTRIBUTE.match(line.lstrip("[{ "))
+    if attribute and not line.lstrip("[{ ")[attribute.end() :].strip(" ,;{}[]"):
         yield _attribute(attribute, name)
         return
     own, value = "", line

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from tertulia.state.text import one_line
-from tertulia.worlds.characters.draft import OF_FILE, OF_PROGRAM, Draft, Rule, facts, known, listed, take
+from tertulia.worlds.characters.draft import OF_FILE, OF_PROGRAM, Draft
+from tertulia.worlds.characters.examples import is_conversation
 from tertulia.worlds.characters.facts import facts_of, in_a_line
-from tertulia.worlds.characters.macros import CHAR
-from tertulia.worlds.characters.spoken import is_conversation
+from tertulia.worlds.characters.rules import Rule, facts, known, listed, take
 
 _DECORATOR = re.compile(r"^\s*@@@?[a-z_]+[^\n]*$", re.MULTILINE)
 _PATTERN = re.compile(r"/.+/[a-z]*", re.DOTALL)
@@ -44,7 +44,7 @@ def is_lorebook(value: Any) -> bool:
 def read_lorebook(book: Mapping[str, Any]) -> Draft:
     """Return the entries of a lorebook of its own, for the people of other files."""
     data = book["data"] if isinstance(book.get("data"), Mapping) else book
-    draft = Draft("", CHAR)
+    draft = Draft("")
     lorebook(draft, data, "")
     outside = {key: value for key, value in book.items() if key not in ("spec", "data")} if data is not book else {}
     take(draft, outside, {}, listed(OF_PROGRAM))

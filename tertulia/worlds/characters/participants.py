@@ -72,7 +72,7 @@ def with_people_of_files(scenario: YamlFile) -> YamlFile:
 
 def _chosen(entry: Mapping[str, Any], folder: Path) -> list[ImportedPerson]:
     """Return the people of an entry, with its fields instead of theirs."""
-    people = list(read_people(_within(entry["file"], folder)).people)
+    people = list(read_people(_within(entry["file"], folder)))
     if (name := entry.get("name")) is not None:
         found = [person for person in people if folded(str(person.values.get("name", ""))) == folded(str(name))]
         if not found and len(people) > 1:

@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,10 @@ from tertulia.state.files import read_bytes
 from tertulia.state.text import one_line
 from tertulia.state.wrong_values import shown
 from tertulia.worlds.characters import cards, lorebooks, scratch, sdialog, sotopia, tinytroupe
-from tertulia.worlds.characters.columns import canonical
 from tertulia.worlds.characters.containers import JPEG, MOST_TEXT, PNG, ZIP, png_cards, zipped_card
 from tertulia.worlds.characters.draft import OF_FILE, OF_PROGRAM, PICTURE, Draft, ImportedPerson, with_name
 from tertulia.worlds.characters.macros import CHAR
-from tertulia.worlds.characters.tables import are_people, csv_rows, read_rows
+from tertulia.worlds.characters.tables import are_people, canonical, csv_rows, read_rows
 from tertulia.worlds.meeting_file import duplicate_names
 from tertulia.worlds.yaml_file import MAX_DEPTH, YamlFile
 
@@ -52,14 +51,9 @@ _SCENARIO = re.compile(r"^(participants|people):", re.MULTILINE)
 _LONE_LORE = "Guide"
 
 
-@dataclass(frozen=True)
-class Imported:
-    """The people of a file."""
-
-    people: tuple[ImportedPerson, ...]
-
-
-def read_people(path: Path, user: str | None = None, columns: Mapping[str, str | None] | None = None) -> Imported:
+def read_people(
+    path: Path, user: str | None = None, columns: Mapping[str, str | None] | None = None
+) -> tuple[ImportedPerson, ...]:
     """Return the people of a file or folder.
 
     Args:
@@ -81,7 +75,7 @@ def read_people(path: Path, user: str | None = None, columns: Mapping[str, str |
     else:
         people = _read_file(path, columns or {})
     _refuse_same_names(people)
-    return Imported(tuple(people if user is None else (person.for_user(user) for person in people)))
+    return tuple(people if user is None else (person.for_user(user) for person in people))
 
 
 def joined(people: Sequence[ImportedPerson]) -> tuple[ImportedPerson, ...]:

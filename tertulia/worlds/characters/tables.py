@@ -13,9 +13,9 @@ from io import StringIO
 from typing import Any
 
 from tertulia.state.errors import ScenarioError, SettingError, nearest_hint
-from tertulia.state.meeting import BIG_FIVE
-from tertulia.worlds.characters.columns import FIELDS, LISTS, canonical
-from tertulia.worlds.characters.draft import OF_FILE, Draft, Rule, age, big_five, facts, labelled_facts, listed, text
+from tertulia.worlds.characters.draft import EMPTY, OF_FILE, Draft, full_name
+from tertulia.worlds.characters.rules import Rule, age, big_five, facts, labelled_facts, listed, text
+from tertulia.worlds.person_fields import MEETING_FIELDS, PERSON_FIELDS, POLES, field_named
 
 #: The sign between several values in a cell, and the one between a name and the relation to that person.
 BETWEEN, RELATION = "|", ":"
@@ -26,7 +26,20 @@ MOST_PEOPLE = 1000
 #: Columns that number the rows.
 _NUMBERS = re.compile(r"(|.*[_ ])?(id|uuid|idx|index|pk)|unnamed: \d+", re.IGNORECASE)
 
-_POLES = frozenset(pole for poles in BIG_FIVE.values() for pole in poles)
+
+#: Fields that take several values.
+_LISTS = ("memories", "goals", "interests", "descriptions", "secrets", "examples")
+
+#: Titles that data sets have for a text about a person.
+_TEXTS = ("persona", "input_persona", "persona_description", "text")
+
+
+def canonical(title: str) -> str | None:
+    """Return the field of a person that a title names, also a part of it (`weights.goal`); `None` for any other."""
+    head, dot, part = title.strip().partition(".")
+    if field := field_named(head):
+        return f"{field}{dot}{part}"
+    return "background" if _folded(head) in _TEXTS else None
 
 
 def csv_rows(content: str, label: str) -> list[tuple[str, dict[str, Any]]]:
@@ -113,7 +126,11 @@ def _fields_of(titles: Sequence[str], columns: Mapping[str, str | None], label: 
     for title in titles:
         given = columns.get(title, "")
         if given and canonical(given) is None:
-            raise SettingError("columns", title, f": a person has no field {given!r}{nearest_hint(given, FIELDS)}")
+            raise SettingError(
+                "columns",
+                title,
+                f": a person has no field {given!r}{nearest_hint(given, (*PERSON_FIELDS, *MEETING_FIELDS))}",
+            )
         fields[title] = given and canonical(given) if title in columns else canonical(title) or ""
     return fields
 
@@ -124,12 +141,11 @@ def _folded(title: str) -> str:
 
 def _person_of(number: int, row: Mapping[str, Any], fields: Mapping[str, str | None]) -> Draft:
     named = next((title for title, field in fields.items() if field == "name" and row.get(title)), None)
-    first = {_folded(title): str(value) for title, value in row.items() if value}
-    name = str(row[named] if named else " ".join(first[n] for n in ("first_name", "last_name") if n in first))
-    draft = Draft(name or f"Person {number}", name or f"Person {number}")
+    name = str(row[named]) if named else full_name({_folded(title): row[title] for title in row if _is_name(title)})
+    draft = Draft(name or f"Person {number}")
     for title, value in row.items():
         field = fields[title]
-        if value in (None, "", [], {}) or title == named or (name and not named and _is_name(title)):
+        if value in EMPTY or title == named or (name and not named and _is_name(title)):
             continue
         if field is None:
             draft.leave(title, value, "a column that you left out")
@@ -191,7 +207,7 @@ def _relations(draft: Draft, value: Any, place: str) -> None:
 def _traits(draft: Draft, value: Any, place: str) -> None:
     """Take poles of the Big Five as these, other words as the character."""
     poles = value if isinstance(value, list) else [part.strip() for part in str(value).split(",")]
-    if all(pole in _POLES for pole in poles):
+    if all(pole in POLES for pole in poles):
         draft.add("traits", poles)
     else:
         text("character")(draft, value, place)
@@ -211,7 +227,7 @@ def _as_it_is(field: str) -> Rule:
 
 
 _FIELDS: dict[str, Rule] = {
-    **{field: _listed_field(field) for field in LISTS},
+    **{field: _listed_field(field) for field in _LISTS},
     **{field: text(field) for field in ("occupation", "character", "home", "style", "lifestyle", "activity")},
     "age": age,
     "background": _background,

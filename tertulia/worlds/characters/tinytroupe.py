@@ -8,9 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tertulia.worlds.characters.draft import (
-    OF_PROGRAM,
-    Draft,
+from tertulia.worlds.characters.draft import OF_PROGRAM, Draft
+from tertulia.worlds.characters.rules import (
     Rule,
     age,
     big_five,
@@ -47,7 +46,7 @@ def read_agent(agent: Mapping[str, Any]) -> Draft:
     """Return the person of an agent; a fragment has no name."""
     persona = agent["persona"]
     name = str(persona.get("name") or agent.get("name") or "")
-    draft = Draft(name, name)
+    draft = Draft(name)
     _table = nested(_PERSONA, labelled_facts())
     take(draft, agent, {"persona": lambda d, value, _: _table(d, _in_third_person(value, name), "persona")}
          | {"type": known, "json_serializable_class_name": known, "name": known}, listed(OF_PROGRAM))  # fmt: skip

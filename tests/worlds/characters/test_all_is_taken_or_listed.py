@@ -81,14 +81,14 @@ def lost(source: Any, people: tuple[ImportedPerson, ...]) -> dict[str, set[str]]
     ids=["v1", "v2", "v3", "lorebook", "tinytroupe", "sotopia", "sdialog", "scratch", "list", "wrapped"],
 )
 def test_every_word_of_a_file_is_taken_or_listed(source: Any, tmp_path: Path) -> None:
-    people = joined(read_people(json_file(tmp_path, source)).people)
+    people = joined(read_people(json_file(tmp_path, source)))
     assert lost(source, people) == {}
 
 
 def test_every_word_of_the_shared_files_is_taken_or_listed() -> None:
     for file in shared_files():
         if file.suffix == ".json":
-            people = joined(read_people(file).people)
+            people = joined(read_people(file))
             assert lost(json.loads(file.read_text(encoding="utf-8")), people) == {}, file.name
 
 

@@ -74,7 +74,7 @@ def test_a_value_of_another_type_never_breaks_the_reader(source: Any, tmp_path: 
         file = json_file(tmp_path, changed(changed(source, draw), draw))
         people: tuple[ImportedPerson, ...] = ()
         with suppress(TertuliaError):
-            people = joined(read_people(file).people)
+            people = joined(read_people(file))
             scenario_of(people)
             read += 1
         for format in FORMATS if people else ():
@@ -85,4 +85,4 @@ def test_a_value_of_another_type_never_breaks_the_reader(source: Any, tmp_path: 
 def again(people: tuple[ImportedPerson, ...], format: str, folder: Path) -> None:
     for text in card_files(people).values() if format == "card_v3" else [written(people, format)]:
         (folder / "again").write_text(text, encoding="utf-8", errors="replace")
-        assert [dict(person.values) for person in read_people(folder / "again").people]
+        assert [dict(person.values) for person in read_people(folder / "again")]

@@ -26,7 +26,7 @@ from tertulia.worlds.characters.writing import FORMATS, card_files, written
 def people(text: str, folder: Path, columns: dict[str, str | None] | None = None) -> tuple[ImportedPerson, ...]:
     file = folder / "people.txt"
     file.write_text(text, encoding="utf-8")
-    return read_people(file, columns=columns).people
+    return read_people(file, columns=columns)
 
 
 def test_columns_have_synonyms_and_any_other_is_a_fact(tmp_path: Path) -> None:
@@ -94,14 +94,14 @@ SOURCES: list[Any] = [CARD_V2, CARD_V3, LOREBOOK, AGENT, PROFILE, PERSONA, SCRAT
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("source", SOURCES, ids=["v2", "v3", "lorebook", "tinytroupe", "sotopia", "sdialog", "scratch"])
 def test_people_are_the_same_after_writing_and_reading(source: Any, format: str, tmp_path: Path) -> None:
-    first = joined(read_people(json_file(tmp_path, source)).people)
+    first = joined(read_people(json_file(tmp_path, source)))
     assert_same(first, format, tmp_path)
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_shared_people_are_the_same_after_writing_and_reading(format: str, tmp_path: Path) -> None:
     for file in shared_files():
-        assert_same(joined(read_people(file).people), format, tmp_path)
+        assert_same(joined(read_people(file)), format, tmp_path)
 
 
 def assert_same(first: tuple[ImportedPerson, ...], format: str, folder: Path) -> None:
@@ -109,7 +109,7 @@ def assert_same(first: tuple[ImportedPerson, ...], format: str, folder: Path) ->
     again: list[ImportedPerson] = []
     for text in texts:
         (folder / "written").write_text(text, encoding="utf-8")
-        again += read_people(folder / "written").people
+        again += read_people(folder / "written")
     assert [dict(person.values) for person in again] == [dict(person.values) for person in first]
     if format == "card_v3":
         assert [person.situation for person in again] == [person.situation for person in first]
@@ -130,9 +130,9 @@ def test_hard_values_survive_a_table(tmp_path: Path) -> None:
 
 
 def test_a_card_that_another_program_changed_is_read_as_it_is_now(tmp_path: Path) -> None:
-    card = json.loads(written(joined(read_people(json_file(tmp_path, AGENT)).people), "card_v3"))
+    card = json.loads(written(joined(read_people(json_file(tmp_path, AGENT))), "card_v3"))
     card["data"]["description"] = "He has sold the signal."
-    [person] = read_people(json_file(tmp_path, card, "changed.json")).people
+    [person] = read_people(json_file(tmp_path, card, "changed.json"))
     assert person.values["background"] == ["He has sold the signal."]
     assert "extensions.tertulia" in {left.field for left in person.not_taken}
 
