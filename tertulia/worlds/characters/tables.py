@@ -15,7 +15,7 @@ from typing import Any
 from tertulia.state.errors import ScenarioError, SettingError, nearest_hint
 from tertulia.worlds.characters.draft import EMPTY, OF_FILE, Draft, full_name
 from tertulia.worlds.characters.rules import Rule, age, big_five, facts, labelled_facts, listed, text
-from tertulia.worlds.person_fields import MEETING_FIELDS, PERSON_FIELDS, POLES, field_named
+from tertulia.worlds.person_fields import FIELDS, POLES, field_named
 
 #: The sign between several values in a cell, and the one between a name and the relation to that person.
 BETWEEN, RELATION = "|", ":"
@@ -30,8 +30,9 @@ _NUMBERS = re.compile(r"(|.*[_ ])?(id|uuid|idx|index|pk)|unnamed: \d+", re.IGNOR
 #: Fields that take several values.
 _LISTS = ("memories", "goals", "interests", "descriptions", "secrets", "examples")
 
-#: Titles that data sets have for a text about a person.
-_TEXTS = ("persona", "input_persona", "persona_description", "text")
+#: Titles that data sets have for a text about a person; another one is of people only beside other fields.
+_PERSONAS = ("persona", "input_persona", "persona_description")
+_TEXTS = (*_PERSONAS, "text")
 
 
 def canonical(title: str) -> str | None:
@@ -90,6 +91,8 @@ def _is_person(row: Mapping[str, Any]) -> bool:
     found = set(filter(None, map(canonical, titles)))
     if not found & {"name", "background"}:
         return False
+    if any(_folded(title) in _PERSONAS for title in titles):
+        return True
     if len(found) < 3 and not found - {"name", "background"}:
         return len(found) == len(titles)
     return len(found) >= 3 or 2 * len(found) >= len(titles)
@@ -129,7 +132,7 @@ def _fields_of(titles: Sequence[str], columns: Mapping[str, str | None], label: 
             raise SettingError(
                 "columns",
                 title,
-                f": a person has no field {given!r}{nearest_hint(given, (*PERSON_FIELDS, *MEETING_FIELDS))}",
+                f": a person has no field {given!r}{nearest_hint(given, FIELDS)}",
             )
         fields[title] = given and canonical(given) if title in columns else canonical(title) or ""
     return fields

@@ -66,6 +66,11 @@ def test_texts_alone_are_people_with_a_number(text: str, tmp_path: Path) -> None
     assert pilot.values == {"name": "Person 2", "background": ["A pilot"]}
 
 
+def test_a_persona_may_have_any_fields_beside_it(tmp_path: Path) -> None:
+    [nurse] = people('{"persona": "A nurse", "general domain (top 1 percent)": "Health", "n": 3}', tmp_path)
+    assert nurse.values["background"] == ["A nurse", "General domain (top 1 percent): Health", "N: 3"]
+
+
 def test_more_people_than_a_scenario_takes_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match=r"has 1,001 people, and 1,000 are read"):
         people(json.dumps([f"Text {n}" for n in range(1001)]), tmp_path)
