@@ -7,6 +7,7 @@ Patterns take time in proportion to the text.
 
 import re
 from collections.abc import Iterable, Iterator
+from html import unescape
 
 from tertulia.state.sentences import sentences
 from tertulia.state.text import one_line
@@ -22,9 +23,12 @@ _GROUP = re.compile(r"^[ \t]*\[((?:[^\[\]]|\[[^\[\]]*\])*)\](?!\()[ \t]*,?", re.
 _QUOTED = r'"[^"\n]*"|“[^”\n]*”'
 _ATTRIBUTE = re.compile(rf"([^\W_][\w '’/&-]{{0,60}})\((\s*(?:{_QUOTED})(?:[\s+,;]*(?:{_QUOTED}))*\s*)\)")
 _BARE_ATTRIBUTE = re.compile(r"([^\W_][\w '’/&-]{0,60})\(([^()]*)\)")
+_OPENED = re.compile(r"\w\(")
 _ASSIGNED = re.compile(rf"([^\W_][\w '’/&-]{{0,60}})=(\s*(?:{_QUOTED})(?:[\s+,]*(?:{_QUOTED}))*)")
 _QUOTES = re.compile(_QUOTED)
 
+_BLOCK = re.compile(r"</?(?:p|br|hr|div|ul|ol|li|h[1-6]|center)(?:\s[^<>]{0,200})?/?>", re.IGNORECASE)
+_INLINE = re.compile(r"</?(?:b|i|u|s|em|strong|span|font|small)(?:\s[^<>]{0,200})?/?>", re.IGNORECASE)
 _RULE = re.compile(r"[-=_*~#|:`{}\[\]\s]+")
 _HEADING = re.compile(r"#{1,6}\s+(\S[^\n]{0,100})")
 _TAG = re.compile(r"<(/?)([^\W\d_][\w -]{0,40})>")
@@ -50,7 +54,7 @@ def facts_of(text: str, name: str) -> list[str]:
     """
     facts: list[str] = []
     last = 0
-    text = _PLUS.sub(" + ", text)
+    text = _PLUS.sub(" + ", unescape(_INLINE.sub("", _BLOCK.sub("\n", text))))
     for group in _GROUP.finditer(text):
         facts += _of_lines(text[last : group.start()], name)
         facts += _of_group(group[1], name)
@@ -96,8 +100,10 @@ def in_title_case(field: str) -> str:
 
 def _of_group(text: str, name: str) -> list[str]:
     """Return the facts of a text in square brackets: attributes, `key: value` between semicolons, or prose."""
-    if "(" in text and (_ATTRIBUTE.search(text) or "{" in text):
-        return _of_attributes(text, _BARE_ATTRIBUTE if not _ATTRIBUTE.search(text) else _ATTRIBUTE, name)
+    if _ATTRIBUTE.search(text):
+        return _of_attributes(text, _ATTRIBUTE, name)
+    if ("(" in text and "{" in text) or len(_OPENED.findall(text)) > 1:
+        return _of_attributes(text, _BARE_ATTRIBUTE, name)
     if _ASSIGNED.search(text):
         return _of_attributes(text, _ASSIGNED, name)
     if ":" in text and ";" in text:

@@ -290,6 +290,6 @@ def _are_by_name(people: Any) -> bool:
 
 def _people(found: Found, label: str) -> list[ImportedPerson]:
     for place, draft, kind in found:
-        if not draft.name and "lorebook" not in kind and "Fragment" not in kind and "TinyTroupe" not in kind:
+        if not draft.name and "lorebook" not in kind and "TinyTroupe" not in kind:
             raise ScenarioError(f"{label}: {f'{place}: ' * bool(place)}{kind} without a name")
     return [draft.person(f"{label}: {place}" if place else label, kind) for place, draft, kind in found]

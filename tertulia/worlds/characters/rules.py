@@ -14,6 +14,7 @@ from tertulia.worlds.characters.draft import EMPTY, Draft
 from tertulia.worlds.characters.facts import facts_of, in_a_list, in_title_case, labelled
 from tertulia.worlds.characters.macros import USER
 
+_AGE = re.compile(r"\s*([0-9]{1,6})(?:\.0*)?(?:\s*(?:years?|y/?o)(?: old)?)?\s*", re.IGNORECASE)
 _DEGREE = re.compile(r"\s*(high|low|medium|moderate)\b(?![-–])[\s.:,;]*", re.IGNORECASE)
 
 #: A rule takes a value (never empty) of a field into a draft; the text names the place in the file.
@@ -27,14 +28,14 @@ def take(draft: Draft, values: Mapping[str, Any], table: Mapping[str, Rule], oth
             table.get(key, otherwise)(draft, value, f"{place}{key}")
 
 
-def nested(table: Mapping[str, Rule], otherwise: Rule) -> Rule:
-    """Return a rule that takes an object by a table of its own; any other value by the default."""
+def nested(table: Mapping[str, Rule], otherwise: Rule, alone: Rule | None = None) -> Rule:
+    """Return a rule that takes an object by a table of its own; any other value by `alone`, or by the default."""
 
     def rule(draft: Draft, value: Any, place: str) -> None:
         if isinstance(value, Mapping):
             take(draft, value, table, otherwise, f"{place}.")
         else:
-            otherwise(draft, value, place)
+            (alone or otherwise)(draft, value, place)
 
     return rule
 
@@ -89,20 +90,22 @@ def _is_field(draft: Draft, fact: str) -> bool:
     if not colon or len(value.split()) > most or USER in value:
         return False
     field, value = _LABELS[label][0], value.strip(" .")
-    if field == "age" and not value.isdigit():
-        return False
-    if field == "character":
+    if field == "age":
+        number = _AGE.fullmatch(value)
+        if not number or draft.values.setdefault("age", int(number[1])) != int(number[1]):
+            return False
+    elif field == "character":
         text(field)(draft, value, "")
     elif field in draft.values:
         return str(draft.values[field]) == value
     else:
-        draft.values[field] = int(value) if field == "age" else value
+        draft.values[field] = value
     return True
 
 
 #: By the label of a fact in a description, the field that it is, and the words that it has at most.
 _LABELS = {
-    "age": ("age", 1),
+    "age": ("age", 3),
     **dict.fromkeys(("personality", "character", "traits", "personality traits"), ("character", 40)),
     **dict.fromkeys(("occupation", "job", "profession"), ("occupation", 6)),
     **dict.fromkeys(("residence", "home", "lives in"), ("home", 8)),
@@ -132,7 +135,7 @@ def labelled_facts(label: str = "") -> Rule:
 
 def age(draft: Draft, value: Any, place: str) -> None:
     """Take a number of years; other words about the age are a fact."""
-    number = re.fullmatch(r"\s*([0-9]{1,6})(?:\.0*)?\s*", str(value))
+    number = _AGE.fullmatch(str(value))
     if isinstance(value, bool) or number is None:
         labelled_facts("Age")(draft, value, place)
     elif int(number[1]):

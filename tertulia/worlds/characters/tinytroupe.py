@@ -81,25 +81,16 @@ _OCCUPATION: dict[str, Rule] = {
     "description": facts,
 }
 _PERSONALITY: dict[str, Rule] = {"traits": text("character"), "big_five": big_five}
-_PREFERENCES: dict[str, Rule] = {"interests": several("interests")}
-
-
-def _occupation(draft: Draft, value: Any, place: str) -> None:
-    if isinstance(value, Mapping):
-        take(draft, value, _OCCUPATION, labelled_facts(), f"{place}.")
-    else:
-        text("occupation")(draft, value, place)
-
 
 _PERSONA: dict[str, Rule] = {
     "name": known,
     "age": age,
-    "occupation": _occupation,
+    "occupation": nested(_OCCUPATION, labelled_facts(), text("occupation")),
     "residence": text("home"),
     "style": text("style"),
-    "personality": nested(_PERSONALITY, labelled_facts()),
+    "personality": nested(_PERSONALITY, labelled_facts(), text("character")),
     "personality_traits": text("character"),
-    "preferences": nested(_PREFERENCES, labelled_facts()),
+    "preferences": nested({"interests": several("interests")}, labelled_facts()),
     "interests": several("interests"),
     "long_term_goals": several("goals"),
     "goals": several("goals"),

@@ -36,6 +36,9 @@ from tertulia.worlds.characters.macros import resolved
         ('[Character("Mirela") {\nCoat("grey")', ["Coat: grey"]),
         ("## Work\n| Job | smith |\n|:---|---:|\n| A | b | c |", ["Work, Job: smith", "Work: A, b, c"]),
         ("> tall\n```\n・身長：160cm\n● 大声", ["tall", "身長：160cm", "大声"]),
+        ("[{{char}}: coat(grey, long), hat(none)]", ["coat: grey, long", "hat: none"]),
+        ("[She is tall (very).]", ["She is tall (very)."]),
+        ("<p>She is <b>tall</b>.</p>She sings &amp; hums.<br/>Grey", ["She is tall.", "She sings & hums.", "Grey"]),
         ("", []),
     ],
 )

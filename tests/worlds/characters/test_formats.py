@@ -123,6 +123,12 @@ def test_a_tinytroupe_agent_and_a_fragment_beside_it(tmp_path: Path) -> None:
         joined(fragment)
 
 
+def test_parts_of_an_agent_may_be_texts(tmp_path: Path) -> None:
+    persona = {"name": "Oscar", "age": "30 years old", "occupation": "Baker", "personality": "calm"}
+    oscar = person({"type": "TinyPerson", "persona": persona}, tmp_path)
+    assert oscar.values == {"name": "Oscar", "age": 30, "occupation": "Baker", "character": "calm"}
+
+
 def test_a_sotopia_profile(tmp_path: Path) -> None:
     noor = person({"agent_profile": PROFILE}, tmp_path)
     assert noor.values["name"] == "Noor Haddad"
