@@ -26,10 +26,9 @@ from tertulia.worlds.yaml_file import MAX_DEPTH, YamlFile
 #: The largest file that is read, with its pictures.
 MOST_BYTES = 64 * 10**6
 
-#: The kinds of file that are known, in words.
-KINDS = (
-    "cards of role-play programs (JSON, PNG, CHARX), lorebooks, TinyTroupe agents, Sotopia profiles, SDialog personas, "
-    "folders of Generative Agents people, tables (CSV, TSV, JSON, JSON Lines), Tertulia's scenarios"
+_KNOWN = (
+    "known are: cards of role-play programs (JSON, PNG, CHARX), lorebooks, TinyTroupe agents, Sotopia profiles, "
+    "SDialog personas, folders of Generative Agents people, tables (CSV, TSV, JSON, JSON Lines), Tertulia's scenarios"
 )
 
 #: By words for it, how an object of a format is recognised and read; the first that fits.
@@ -45,6 +44,7 @@ _FORMATS: tuple[tuple[str, Callable[[Any], bool], Callable[[Mapping[str, Any]], 
 #: Fields around people, in files of several programs and of Tertulia.
 _AROUND = ("participants", "people", "agents", "agent_profile", "agent_profiles", "personas", "characters", "profiles")
 
+_JSON_LINES = re.compile(r"\s*\{[^\n]*\}[ \t\r]*\n\s*\{")
 #: Beginnings of a scenario in YAML.
 _SCENARIO = re.compile(r"^(participants|people):", re.MULTILINE)
 
@@ -70,7 +70,7 @@ def read_people(
     if path.is_dir():
         files = list(scratch.scratches_in(path))
         if not files:
-            raise ScenarioError(f"{path}: a folder without bootstrap_memory/scratch.json; {_known()}")
+            raise ScenarioError(f"{path}: a folder without bootstrap_memory/scratch.json; {_KNOWN}")
         people = [person for file in files for person in _read_file(file, columns or {})]
     else:
         people = _read_file(path, columns or {})
@@ -122,10 +122,6 @@ def _with(person: ImportedPerson, addition: ImportedPerson) -> ImportedPerson:
     return replace(person, values=values, not_taken=person.not_taken + addition.not_taken)
 
 
-def _known() -> str:
-    return f"known are: {KINDS}"
-
-
 def _read_file(path: Path, columns: Mapping[str, str | None]) -> list[ImportedPerson]:
     try:
         content = read_bytes(path, MOST_BYTES)
@@ -143,7 +139,7 @@ def _read_file(path: Path, columns: Mapping[str, str | None]) -> list[ImportedPe
             for name in others:
                 found[0][1].leave("files of the zip", name, PICTURE)
             return _people(found, label)
-        raise ScenarioError(f"{label}: a picture without a card; {_known()}")
+        raise ScenarioError(f"{label}: a picture without a card; {_KNOWN}")
     if len(content) > MOST_TEXT:
         raise ScenarioError(f"{label}: is larger than {MOST_TEXT // 10**6} MB, the most that is read of a text")
     return _people(_of_text(_text(content, label), columns, label), label)
@@ -157,14 +153,14 @@ def _text(content: bytes, label: str) -> str:
         row = content[: error.start].count(b"\n") + 1
         raise ScenarioError(f"{label}: row {row}: not text in UTF-8; save the file as UTF-8") from None
     if "\0" in text[:1000]:
-        raise ScenarioError(f"{label}: no people are found in it; {_known()}")
+        raise ScenarioError(f"{label}: no people are found in it; {_KNOWN}")
     return text
 
 
 def _of_png(content: bytes, label: str) -> list[ImportedPerson]:
     texts = png_cards(content, label)
     if not texts:
-        raise ScenarioError(f"{label}: a PNG picture without a card; {_known()}")
+        raise ScenarioError(f"{label}: a PNG picture without a card; {_KNOWN}")
     (keyword, first), *others = texts.items()
     found = _of_json(_parsed(first, f"{label}: chunk {keyword}"), {}, label)
     for other, text in others:
@@ -177,8 +173,7 @@ def _differences(taken: Any, other: Any) -> Iterable[tuple[str, Any]]:
     """Yield the fields of a card that differ from those of the card that is taken."""
     fields, others = (card.get("data", card) if isinstance(card, Mapping) else {} for card in (taken, other))
     if isinstance(fields, Mapping) and isinstance(others, Mapping):
-        yield from ((key, value) for key, value in others.items() if key in fields and fields[key] != value)
-        yield from ((key, value) for key, value in others.items() if key not in fields)
+        yield from ((key, value) for key, value in others.items() if fields.get(key) != value)
 
 
 #: A draft with its place in the file (empty for the only one), and the words for its kind.
@@ -188,49 +183,35 @@ Found = list[tuple[str, Draft, str]]
 def _of_text(text: str, columns: Mapping[str, str | None], label: str) -> Found:
     start = text.lstrip()[:1]
     if start in ("{", "["):
-        lines = text.strip().split("\n")
-        if start == "{" and len(lines) > 1 and _is_object(lines[0]):
-            values = [_parsed(line, f"{label}: line {at}") for at, line in enumerate(lines, 1) if line.strip()]
+        if _JSON_LINES.match(text):
+            lines = enumerate(text.split("\n"), start=1)
+            values = [_parsed(line, f"{label}: line {at}") for at, line in lines if line.strip()]
             return _of_json(values, columns, label)
         return _of_json(_parsed(text, label), columns, label)
     if _SCENARIO.search(text):
         return _of_json(YamlFile.of_text(Path(label), text).values, columns, label)
-    titles = re.split(r"[,;\t]", text.partition("\n")[0])
+    titles = re.split(r"[,;\t]", text.lstrip().partition("\n")[0])
     if not columns and not any(canonical(title.strip(' "')) for title in titles):
-        raise ScenarioError(f"{label}: no people are found in it; {_known()}")
+        raise ScenarioError(f"{label}: no people are found in it; {_KNOWN}")
     return [(place, draft, "a table") for place, draft in read_rows(csv_rows(text, label), columns, f"{label}: row 1")]
-
-
-def _is_object(line: str) -> bool:
-    try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False
 
 
 def _parsed(text: str, label: str) -> Any:
     try:
         value = json.loads(text, parse_constant=lambda name: None)
+        is_too_deep = _depth(value) > MAX_DEPTH
     except json.JSONDecodeError as error:
         raise ScenarioError(f"{label}: broken JSON in line {error.lineno}: {error.msg}") from None
     except (ValueError, RecursionError):  # a number of thousands of digits, thousands of brackets
         raise ScenarioError(f"{label}: broken JSON: nested too deeply, or a number too long") from None
-    if _depth_exceeds(value, MAX_DEPTH):
+    if is_too_deep:
         raise ScenarioError(f"{label}: a value lies more than {MAX_DEPTH} levels deep")
     return value
 
 
-def _depth_exceeds(value: Any, most: int) -> bool:
-    level = [value]
-    for _ in range(most):
-        level = [part for parent in level if isinstance(parent, dict | list) for part in _inner(parent)]
-        if not level:
-            return False
-    return True
-
-
-def _inner(parent: Any) -> Iterable[Any]:
-    return parent.values() if isinstance(parent, dict) else parent
+def _depth(value: Any) -> int:
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return max(map(_depth, parts), default=0) + 1
 
 
 def _of_json(value: Any, columns: Mapping[str, str | None], label: str) -> Found:
@@ -254,7 +235,7 @@ def _of_json(value: Any, columns: Mapping[str, str | None], label: str) -> Found
         return _within(value, inner, columns, label)
     if items and all(isinstance(item, Mapping) for item in items) and are_people(items):
         return _rows(items, columns, label)
-    raise ScenarioError(f"{label}: no people are found in it; {_known()}")
+    raise ScenarioError(f"{label}: no people are found in it; {_KNOWN}")
 
 
 def _rows(items: Sequence[Mapping[str, Any]], columns: Mapping[str, str | None], label: str) -> Found:

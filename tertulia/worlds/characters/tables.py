@@ -7,7 +7,7 @@ title (`Town: Porto`). In a cell `|` separates several values; a relation is `NA
 import csv
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from io import StringIO
 from typing import Any
@@ -25,7 +25,6 @@ MOST_PEOPLE = 1000
 
 #: Columns that number the rows.
 _NUMBERS = re.compile(r"(|.*[_ ])?(id|uuid|idx|index|pk)|unnamed: \d+", re.IGNORECASE)
-
 
 #: Fields that take several values.
 _LISTS = ("memories", "goals", "interests", "descriptions", "secrets", "examples")
@@ -49,36 +48,30 @@ def csv_rows(content: str, label: str) -> list[tuple[str, dict[str, Any]]]:
     Raises:
         ScenarioError: It is no table; the message names the row, as a spreadsheet counts: the header is row 1.
     """
-    first = content.partition("\n")[0]
+    first = content.lstrip().partition("\n")[0]
     reader = csv.reader(StringIO(content, newline=""), delimiter=max(",;\t", key=first.count), strict=True)
     rows: list[tuple[str, dict[str, Any]]] = []
     header: list[str] | None = None
-    for number, cells in _numbered(reader, label):
-        if header is None:
-            header = [title.strip() for title in cells]
-            if twice := next((title for title in header if header.count(title) > 1), None):
-                raise ScenarioError(f"{label}: row 1: {twice or 'an empty title'} stands twice")
-        elif len(cells) > len(header):
-            raise ScenarioError(f"{label}: row {number}: has {len(cells)} cells, and the header {len(header)}")
-        elif any(cell.strip() for cell in cells):
-            given = {title: _value(cell.strip()) for title, cell in zip(header, cells, strict=False) if cell.strip()}
-            rows.append((f"row {number}", dict.fromkeys(header, "") | given))
+    number = 0
+    try:
+        for number, row in enumerate(reader, start=1):
+            cells = list(map(str.strip, row))
+            if not any(cells):
+                continue
+            if header is None:
+                header = cells
+                if twice := next((title for title in header if header.count(title) > 1), None):
+                    raise ScenarioError(f"{label}: row {number}: {twice or 'an empty title'} stands twice")
+            elif len(cells) > len(header):
+                raise ScenarioError(f"{label}: row {number}: has {len(cells)} cells, and the header {len(header)}")
+            else:
+                given = {title: _value(cell) for title, cell in zip(header, cells, strict=False)}
+                rows.append((f"row {number}", dict.fromkeys(header, "") | given))
+    except csv.Error as error:
+        raise ScenarioError(f"{label}: row {number + 1}: not CSV: {error}") from None
     if not rows:
         raise ScenarioError(f"{label}: has a header and no people")
     return rows
-
-
-def _numbered(reader: Iterator[list[str]], label: str) -> Iterator[tuple[int, list[str]]]:
-    number = 0
-    while True:
-        number += 1
-        try:
-            cells = next(reader, None)
-        except csv.Error as error:
-            raise ScenarioError(f"{label}: row {number}: not CSV: {error}") from None
-        if cells is None:
-            return
-        yield number, cells
 
 
 def are_people(rows: Sequence[Any]) -> bool:
@@ -143,7 +136,8 @@ def _folded(title: str) -> str:
 
 
 def _person_of(number: int, row: Mapping[str, Any], fields: Mapping[str, str | None]) -> Draft:
-    named = next((title for title, field in fields.items() if field == "name" and row.get(title)), None)
+    names = sorted((title for title, field in fields.items() if field == "name"), key=lambda t: _folded(t) != "name")
+    named = next((title for title in names if row.get(title)), None)
     name = str(row[named]) if named else full_name({_folded(title): row[title] for title in row if _is_name(title)})
     draft = Draft(name or f"Person {number}")
     for title, value in row.items():

@@ -5,17 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.character_files import (
-    AGENT,
-    CARD_V2,
-    CARD_V3,
-    LOREBOOK,
-    PERSONA,
-    PROFILE,
-    SCRATCH,
-    json_file,
-    shared_files,
-)
+from support.character_files import AGENT, SOURCES, json_file, shared_files
 
 from tertulia.state.errors import ScenarioError, UsageError
 from tertulia.worlds.characters.draft import ImportedPerson
@@ -39,6 +29,11 @@ def test_columns_have_synonyms_and_any_other_is_a_fact(tmp_path: Path) -> None:
         "secrets": ["fears heights"],
     }
     assert [left.field for left in ida.not_taken] == ["id"]
+
+
+def test_the_column_name_is_the_name_whichever_stands_first(tmp_path: Path) -> None:
+    [ida] = people("\nNickname,Name\nIdi,Ida Roos\n", tmp_path)
+    assert ida.values == {"name": "Ida Roos", "background": ["Nickname: Idi"]}
 
 
 def test_a_mapping_names_and_leaves_out_columns(tmp_path: Path) -> None:
@@ -93,11 +88,8 @@ def test_people_by_name_within_a_file_of_another_program(tmp_path: Path) -> None
     assert [left.field for left in ida.not_taken] == ["version", "turns"]
 
 
-SOURCES: list[Any] = [CARD_V2, CARD_V3, LOREBOOK, AGENT, PROFILE, PERSONA, SCRATCH]
-
-
 @pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("source", SOURCES, ids=["v2", "v3", "lorebook", "tinytroupe", "sotopia", "sdialog", "scratch"])
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
 def test_people_are_the_same_after_writing_and_reading(source: Any, format: str, tmp_path: Path) -> None:
     first = joined(read_people(json_file(tmp_path, source)))
     assert_same(first, format, tmp_path)
