@@ -32,11 +32,12 @@ _INLINE = re.compile(r"</?(?:b|i|u|s|em|strong|span|font|small)(?:\s[^<>]{0,200}
 _RULE = re.compile(r"[-=_*~#|:`{}\[\]\s]+")
 _HEADING = re.compile(r"#{1,6}\s+(\S[^\n]{0,100})")
 _TAG = re.compile(r"<(/?)([^\W\d_][\w -]{0,40})>")
+_TAGGED = re.compile(r"<([^\W\d_][\w -]{0,40})>([^\n]*)</\1>")
 _BULLET = re.compile(r"(?:(?:[-*•·◦‣+>▪■]|\d{1,3}[.)])\s+|[・●○]\s*)(?=\S)")
 #: The sign between quoted values of W++, with a break of lines beside it.
 _PLUS = re.compile(r'(?<=["”])\s*\+\s*(?=["“])')
 _ROW = re.compile(r"\|([^\n]*)\|")
-_BOLD = re.compile(r"(\*\*|__)([^*_\n]{1,60})\1\s*([:：=]?)\s*")
+_BOLD = re.compile(r"(\*{2,3}|__)([^*_\n]{1,60})\1\s*([:：=]?)\s*")
 #: First words of a sentence, so of no label.
 _NO_LABEL = re.compile(r"(she|he|they|it|i|you|we|her|his|their|my|your|the|there|this|that|when|if)\b", re.IGNORECASE)
 _LABELLED = re.compile(r"([^\W_][^\n:：.!?;\"“”()]{0,40}?)\s*[:：]\s+(?=\S)")
@@ -136,7 +137,9 @@ def _of_lines(text: str, name: str) -> list[str]:
     facts: list[str] = []
     label, holds = "", False  # a heading holds across blank lines, a label before a list does not
     for line in map(str.strip, text.split("\n")):
-        if row := _ROW.fullmatch(line):
+        if tagged := _TAGGED.fullmatch(line):
+            line = f"{tagged[1]}: {tagged[2]}"
+        elif row := _ROW.fullmatch(line):
             cells = [cell.strip() for cell in row[1].split("|")]
             line = (": " if len(cells) == 2 else ", ").join(filter(None, cells))
         if not line:

@@ -106,7 +106,7 @@ def _is_field(draft: Draft, fact: str) -> bool:
 #: By the label of a fact in a description, the field that it is, and the words that it has at most.
 _LABELS = {
     "age": ("age", 3),
-    **dict.fromkeys(("personality", "character", "traits", "personality traits"), ("character", 40)),
+    **dict.fromkeys(("personality", "traits", "personality traits"), ("character", 40)),
     **dict.fromkeys(("occupation", "job", "profession"), ("occupation", 6)),
     **dict.fromkeys(("residence", "home", "lives in"), ("home", 8)),
 }

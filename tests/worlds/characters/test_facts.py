@@ -39,6 +39,7 @@ from tertulia.worlds.characters.macros import resolved
         ("[{{char}}: coat(grey, long), hat(none)]", ["coat: grey, long", "hat: none"]),
         ("[She is tall (very).]", ["She is tall (very)."]),
         ("<p>She is <b>tall</b>.</p>She sings &amp; hums.<br/>Grey", ["She is tall.", "She sings & hums.", "Grey"]),
+        ("<Looks>\n<hair>red</hair>\n</Looks>\n***Job***: smith", ["Looks, hair: red", "Job: smith"]),
         ("", []),
     ],
 )
