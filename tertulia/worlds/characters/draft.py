@@ -98,7 +98,7 @@ class Draft:
 
     def words(self, value: Any, place: str) -> str:
         """Return a text with names for its macros; the macros that have no meaning here are listed."""
-        text, removed = resolved(value if isinstance(value, str) else str(value), self.char)
+        text, removed = resolved(str(value), self.char)
         for macro in removed:
             self.leave(place, macro, "a macro or a comment")
         return text.strip()

@@ -17,8 +17,8 @@ from tertulia.worlds.characters.draft import EMPTY, OF_FILE, Draft, full_name
 from tertulia.worlds.characters.rules import Rule, age, big_five, facts, labelled_facts, listed, text
 from tertulia.worlds.person_fields import FIELDS, POLES, field_named
 
-#: The sign between several values in a cell, and the one between a name and the relation to that person.
-BETWEEN, RELATION = "|", ":"
+#: The sign between several values in a cell.
+BETWEEN = "|"
 
 #: The number of people that are read from a file; a scenario takes as many.
 MOST_PEOPLE = 1000
@@ -195,7 +195,7 @@ def _relations(draft: Draft, value: Any, place: str) -> None:
     if isinstance(value, Mapping):
         pairs = [(str(name), str(how)) for name, how in value.items()]
     else:
-        parts = (str(part).partition(RELATION) for part in _values_in(value))
+        parts = (str(part).partition(":") for part in _values_in(value))
         pairs = [(name.strip(), how.strip()) for name, _, how in parts]
     relations = draft.values.setdefault("relations", {})
     relations |= {draft.words(name, place): draft.words(how, place) for name, how in pairs}
