@@ -31,8 +31,11 @@ _KNOWN = (
     "SDialog personas, folders of Generative Agents people, tables (CSV, TSV, JSON, JSON Lines), Tertulia's scenarios"
 )
 
-#: By words for it, how an object of a format is recognised and read; the first that fits.
-_FORMATS: tuple[tuple[str, Callable[[Any], bool], Callable[[Mapping[str, Any]], Draft]], ...] = (
+#: The words for a format, and how an object of it is recognised and read.
+Format = tuple[str, Callable[[Any], bool], Callable[[Mapping[str, Any]], Draft]]
+
+#: The first that fits is taken.
+_FORMATS: tuple[Format, ...] = (
     ("a card", cards.is_card, cards.read_card),
     ("a lorebook", lorebooks.is_lorebook, lorebooks.read_lorebook),
     ("a TinyTroupe agent", tinytroupe.is_agent, tinytroupe.read_agent),
@@ -132,13 +135,13 @@ def _read_file(path: Path, columns: Mapping[str, str | None]) -> list[ImportedPe
         raise ScenarioError(f"{label}: is empty")
     if content.startswith(PNG):
         return _of_png(content, label)
-    if content.startswith((ZIP, JPEG)):
-        text, others = zipped_card(content, label) if content.startswith(ZIP) or b"PK\5\6" in content else ("", [])
-        if text:
-            found = _of_json(_parsed(text, label), columns, label)
-            for name in others:
-                found[0][1].leave("files of the zip", name, PICTURE)
-            return _people(found, label)
+    if content.startswith(ZIP) or (content.startswith(JPEG) and b"PK\5\6" in content):
+        text, others = zipped_card(content, label)
+        found = _of_json(_parsed(text, label), columns, label)
+        for name in others:
+            found[0][1].leave("files of the zip", name, PICTURE)
+        return _people(found, label)
+    if content.startswith(JPEG):
         raise ScenarioError(f"{label}: a picture without a card; {_KNOWN}")
     if len(content) > MOST_TEXT:
         raise ScenarioError(f"{label}: is larger than {MOST_TEXT // 10**6} MB, the most that is read of a text")
@@ -218,32 +221,27 @@ def _of_json(value: Any, columns: Mapping[str, str | None], label: str) -> Found
     if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
         value = [{"persona": part} for part in value]
     items = value if isinstance(value, list) else [value]
-    if columns and all(isinstance(item, Mapping) for item in items):
-        return _rows(items, columns, label)
-    found: Found = []
-    for number, item in enumerate(items, start=1):
-        format = next((each for each in _FORMATS if each[1](item)), None)
-        if format is None:
-            break
-        kind = cards.kind_of(item) if format[2] is cards.read_card else format[0]
-        found.append((f"entry {number}" if len(items) > 1 else "", format[2](item), kind))
-    else:
-        if found:
-            return found
-    inner = next((key for key in _AROUND if isinstance(value, Mapping) and isinstance(value.get(key), dict | list)), "")
-    if inner:
-        return _within(value, inner, columns, label)
-    if items and all(isinstance(item, Mapping) for item in items) and are_people(items):
-        return _rows(items, columns, label)
+    placed = [(f"entry {number}" if len(items) > 1 else "", item) for number, item in enumerate(items, start=1)]
+    if not columns:
+        known = [(place, item, format) for place, item in placed if (format := _format_of(item))]
+        if known and len(known) == len(items):
+            return [
+                (place, read(item), cards.kind_of(item) if read is cards.read_card else words)
+                for place, item, (words, _, read) in known
+            ]
+        for inner in _AROUND:
+            if isinstance(value, Mapping) and isinstance(value.get(inner), dict | list):
+                return _within(value, inner, label)
+    if items and (all(isinstance(item, Mapping) for item in items) if columns else are_people(items)):
+        return [(place, draft, "a table") for place, draft in read_rows(placed, columns, label)]
     raise ScenarioError(f"{label}: no people are found in it; {_KNOWN}")
 
 
-def _rows(items: Sequence[Mapping[str, Any]], columns: Mapping[str, str | None], label: str) -> Found:
-    named = [(f"entry {number}" if len(items) > 1 else "", item) for number, item in enumerate(items, start=1)]
-    return [(place, draft, "a table") for place, draft in read_rows(named, columns, label)]
+def _format_of(value: Any) -> Format | None:
+    return next((each for each in _FORMATS if each[1](value)), None)
 
 
-def _within(value: Mapping[str, Any], inner: str, columns: Mapping[str, str | None], label: str) -> Found:
+def _within(value: Mapping[str, Any], inner: str, label: str) -> Found:
     """Return the people of an object around them; its other fields are of the situation, or listed."""
     people = value[inner]
     if _are_by_name(people):
@@ -251,7 +249,7 @@ def _within(value: Mapping[str, Any], inner: str, columns: Mapping[str, str | No
     for person in people if isinstance(people, list) else ():
         if isinstance(person, Mapping) and "file" in person:
             raise ScenarioError(f"{label}: names another file, {shown(person['file'])}; import that file")
-    found = _of_json(people, columns, label)
+    found = _of_json(people, {}, label)
     is_own = inner == "participants"
     for key, part in value.items():
         if key in ("description", "scenario") and isinstance(part, str) and part:
@@ -264,7 +262,7 @@ def _within(value: Mapping[str, Any], inner: str, columns: Mapping[str, str | No
 
 def _are_by_name(people: Any) -> bool:
     """Return whether people are an object with a person by each name, and no person itself."""
-    if not isinstance(people, Mapping) or any(is_one(people) for _, is_one, _ in _FORMATS):
+    if not isinstance(people, Mapping) or _format_of(people):
         return False
     return bool(people) and all(isinstance(person, Mapping) for person in people.values())
 
