@@ -14,7 +14,7 @@ from typing import Any
 
 from tertulia.state.errors import ScenarioError, SettingError, nearest_hint
 from tertulia.worlds.characters.draft import EMPTY, OF_FILE, Draft, full_name
-from tertulia.worlds.characters.rules import Rule, age, big_five, facts, labelled_facts, listed, text
+from tertulia.worlds.characters.rules import Rule, age, big_five, facts, labelled_facts, text
 from tertulia.worlds.person_fields import FIELDS, POLES, field_named
 
 #: The sign between several values in a cell.
@@ -122,11 +122,7 @@ def _fields_of(titles: Sequence[str], columns: Mapping[str, str | None], label: 
     for title in titles:
         given = columns.get(title, "")
         if given and canonical(given) is None:
-            raise SettingError(
-                "columns",
-                title,
-                f": a person has no field {given!r}{nearest_hint(given, FIELDS)}",
-            )
+            raise SettingError("columns", title, f": a person has no field {given!r}{nearest_hint(given, FIELDS)}")
         fields[title] = given and canonical(given) if title in columns else canonical(title) or ""
     return fields
 
@@ -150,8 +146,10 @@ def _person_of(number: int, row: Mapping[str, Any], fields: Mapping[str, str | N
             big_five(draft, value, title)
         elif field and field != "name":
             _FIELDS.get(field, _as_it_is(field))(draft, value, title)
+        elif _NUMBERS.fullmatch(title.strip()):
+            draft.leave(title, value, OF_FILE)
         else:
-            (listed(OF_FILE) if _NUMBERS.fullmatch(title.strip()) else labelled_facts())(draft, value, title)
+            labelled_facts()(draft, value, title)
     return draft
 
 
