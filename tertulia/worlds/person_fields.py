@@ -28,7 +28,7 @@ FIELDS = (*PERSON_FIELDS, *MEETING_FIELDS)
 
 #: By field, its other names.
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
-    "name": ("full_name", "nickname", "character_name"),
+    "name": ("full_name", "character_name"),
     "age": ("years", "age_in_years"),
     "occupation": ("job", "profession", "role", "work", "occupation_title", "job_title"),
     "character": ("personality", "innate", "temperament", "personality_traits", "persona_traits"),

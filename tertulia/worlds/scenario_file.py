@@ -31,7 +31,7 @@ from typing import Any
 
 from pydantic import Field
 
-from tertulia.state.errors import ScenarioError, nearest_hint
+from tertulia.state.errors import NotFoundError, ScenarioError, nearest_hint
 from tertulia.state.records import Case, Dialogue, Participant, Utterance
 from tertulia.worlds.characters.participants import PERSON_OF_FILE, names_files, with_people_of_files
 from tertulia.worlds.meeting_file import MeetingScenario, is_meeting, meeting_schema_condition
@@ -129,14 +129,31 @@ def read_scenario_file(path: Path, mechanisms: Collection[str] | None = None) ->
         NotFoundError: There is no such file.
         ScenarioError: It is not YAML, or not a scenario; the message names the file, the line and the field.
     """
-    file = YamlFile.read(path)
+    try:
+        file = YamlFile.read(path)
+    except ScenarioError:
+        _refuse_people(path)
+        raise
     entries = file.values.get("villagers") if isinstance(file.values, dict) else file.values
     if isinstance(entries, list) and any(isinstance(entry, dict) for entry in entries):
         raise ScenarioError(
             f"{path}: holds villagers, not a scenario; run it as: tertulia run villagers --set villagers={path}"
         )
+    if not isinstance(file.values, dict) or "participants" not in file.values:
+        _refuse_people(path)
     file = with_people_of_files(file) if names_files(file.values) else file
     return check_scenario(file, MeetingScenario if is_meeting(file.values) else TwoPartyScenario, mechanisms)
+
+
+def _refuse_people(path: Path) -> None:
+    """Raise `ScenarioError` if a file holds people of another program."""
+    from tertulia.worlds.characters.reading import read_people
+
+    try:
+        kind = read_people(path)[0].kind
+    except (ScenarioError, NotFoundError):
+        return
+    raise ScenarioError(f"{path}: {kind}, not a scenario; make one: tertulia people import {path} --to people.yaml")
 
 
 def check_scenario(

@@ -64,7 +64,7 @@ def write_file(path: Path | str, text: str, overwrite: bool) -> Path:
     if file.suffix not in (".yaml", ".yml"):
         raise UsageError(f"{file}: a scenario file ends in .yaml")
     if file.exists() and not overwrite:
-        raise UsageError(f"{file} exists already; give another name, or write(…, overwrite=True)")
+        raise UsageError(f"{file} exists already; give another name (in Python, overwrite=True replaces it)")
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:

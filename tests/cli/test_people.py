@@ -21,7 +21,7 @@ def files(cli: Cli, tmp_path: Path) -> Path:
 def test_a_card_alone_meets_a_visitor_and_the_scenario_runs(cli: Cli, files: Path) -> None:
     done = cli("people", "import", "mirela.png", "--to", "mirela.yaml")
     assert done.code == 0, done.err
-    assert "not taken:" in done.err
+    assert "not taken of" in done.err
     assert "Speak as {{char}}." in done.err
     assert "talk with them: tertulia run mirela.yaml" in done.err
     values = yaml.safe_load(Path("mirela.yaml").read_text())

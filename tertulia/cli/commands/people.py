@@ -9,7 +9,7 @@ from tertulia.cli.environment import print_note
 from tertulia.cli.options import JsonOption, NoStoreOption
 from tertulia.cli.terminal.commands import Group, add
 from tertulia.cli.terminal.output import plain, print_json, progress
-from tertulia.cli.terminal.tables import Row, print_columns, print_table
+from tertulia.cli.terminal.tables import print_columns
 from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.errors import SettingError, UsageError
 from tertulia.state.text import clean, one_line, path_argument, shortened
@@ -69,8 +69,10 @@ def import_people(
     names = ", ".join(person.values["name"] for person in found[:6])
     more = f" and {len(found) - 6} more" if len(found) > 6 else ""
     progress().print(plain(f"{'1 person' if len(found) == 1 else f'{len(found)} people'}: {names}{more}"))
+    if len(found) > 2 and user is None and "the visitor" in text:
+        print_note("{{user}} of the files is “the visitor”; --user NAME says who it is")
     if to is not None:
-        progress().print(plain(f"talk with them: tertulia run {path_argument(str(to))}"))
+        progress().print(plain(f"set its time as you like, then talk with them: tertulia run {path_argument(str(to))}"))
 
 
 def export_people(
@@ -145,21 +147,12 @@ def _read(files: list[Path], columns: list[str] | None) -> tuple[ImportedPerson,
 
 
 def _print_not_taken(found: tuple[ImportedPerson, ...]) -> None:
-    rows = [
-        Row(
-            (
-                person.values["name"] if number == 0 else "",
-                left.field,
-                shortened(one_line(left.value), 500 if left.goes_to == SHOWN else 60),
-                left.goes_to,
-            )
-        )
-        for person in found
-        for number, left in enumerate(person.not_taken)
-    ]
-    if rows:
-        progress().print(plain("not taken:"))
-        print_table(progress(), ("person", "field", "value", "it is"), rows)
+    for person in found:
+        if person.not_taken:
+            progress().print(plain(f"not taken of {person.values['name']}:"))
+        for left in person.not_taken:
+            value = shortened(one_line(left.value), 500 if left.goes_to == SHOWN else 60)
+            progress().print(plain(f"  {left.field}: {value} ({left.goes_to})"))
 
 
 def _write_new(file: Path, text: str) -> None:
