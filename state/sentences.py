@@ -18,6 +18,9 @@ _ABBREVIATIONS = frozenset(
     )
 )
 
+#: Words whose full stop ends no sentence before a number, `No. 3`, in lower case.
+_BEFORE_NUMBERS = frozenset(("no", "nos", "nr", "p", "pp", "vol", "fig", "ch", "apt", "núm"))
+
 #: Ends of sentences: before white space; in scripts that need none; between brackets, as in characters' cards.
 _END = re.compile(
     r"""(?P<stop>(?<![.!?…।؟۔])[.!?…।؟۔]+["'”’»)\]*_]*)(?=\s)"""
@@ -60,7 +63,10 @@ def _is_end(line: str, match: re.Match[str]) -> bool:
     if match["stop"] is None:
         return True
     word = _LAST_WORD.search(line, max(0, match.start() - 40), match.start()) if match["stop"] == "." else None
-    return not (following[0].islower() or (word is not None and _goes_on(word[0].lower())))
+    if word is None:
+        return not following[0].islower()
+    counts = word[0].lower() in _BEFORE_NUMBERS and following[0].isdigit()
+    return not (following[0].islower() or counts or _goes_on(word[0].lower()))
 
 
 def _goes_on(word: str) -> bool:

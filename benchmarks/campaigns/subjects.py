@@ -15,6 +15,7 @@ READS = frozenset(
     {
         *("view", "runs", "show", "timeline", "replay", "days", "search", "diff", "metrics", "stats", "score", "stop"),
         *("scenarios", "settings", "nodes list", "nodes check", "scores list", "scores add", "graph", "export"),
+        *("people import", "people check", "people export"),
         *("trust", "doctor", "lab compare", "lab list", "lab stability", "lab check"),
     }
 )

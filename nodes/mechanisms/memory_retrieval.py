@@ -32,7 +32,8 @@ async def recall(view: View) -> Finding:
     )
     memories = [memory.text for memory in view.agent.memories if may_be_recalled(memory)]
     await prepare(view.context.embedder, [query, *memories])
-    lines = [*(turn.text for turn in view.lines() if turn.speaker is not None), query]
+    said = (turn.text for turn in view.lines() if turn.speaker is not None)
+    lines = [view.meeting.description, *said, query]
     called = called_up(view.agent.memories, lines, view.now, _RECALLED)
     recalled = [memory for memory in recall_in_meeting(view, query, parameters) if memory not in called]
     found = [*called, *recalled][:_RECALLED]

@@ -71,7 +71,7 @@ def recall_in_meeting(view: View, query: str, parameters: Parameters) -> list[Me
     They are those that `nodes.shared.memory.retrieve_memories` chooses from all of them. Turns that are still in the
     agent's working memory are passed over.
     """
-    past, memories = Past.of(view), [memory for memory in view.agent.memories if may_be_recalled(memory)]
+    past, memories = Past.of(view), [m for m in view.agent.memories if may_be_recalled(m) and not m.keys]
     rows, importance_of_rows = past.noticed(view)
     created_us = [(memory.created - view.meeting.time) // _MICROSECOND for memory in memories]
     ages_us = _offset_us(view.sim_time_s) - np.concatenate([np.array(created_us, np.int64), past.created_us.rows[rows]])

@@ -1,4 +1,4 @@
-"""Memories with keys: a key that is heard calls its memory up, before any memory competes."""
+"""Memories with keys: they come to mind when a key is heard, and at no other time."""
 
 import re
 from collections.abc import Iterable, Sequence

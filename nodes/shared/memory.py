@@ -34,14 +34,16 @@ def recall(
     """Return the memories of a participant for one or more focal points, from their memories and their stream.
 
     Args:
-        heard: Lines, latest last, of which the last call up memories by their keys; the others fill the places left.
+        heard: Lines, latest last, of which the last call up memories by their keys; those without keys fill the
+            places left.
     """
     least, most = parameters.memory_items
-    if called := called_up(participant.memories, heard, now, most):
-        others = tuple(memory for memory in participant.memories if memory not in called)
+    free = tuple(memory for memory in participant.memories if not memory.keys)
+    if len(free) < len(participant.memories):
+        called = called_up(participant.memories, heard, now, most)
         left = {"memory_items_min": max(0, least - len(called)), "memory_items_max": most - len(called)}
-        uncalled, narrowed = participant.model_copy(update={"memories": others}), parameters.model_copy(update=left)
-        filled = recall(uncalled, points, now, embedder, store, narrowed) if len(called) < most else []
+        others, narrowed = participant.model_copy(update={"memories": free}), parameters.model_copy(update=left)
+        filled = recall(others, points, now, embedder, store, narrowed) if len(called) < most else []
         return sorted([*called, *filled], key=lambda memory: memory.created)
     stream, memories = participant.stream, participant.memories
     if stream is None:

@@ -6,7 +6,6 @@ file is read in a folder that is deleted at once; its people are kept in memory 
 
 import asyncio
 import json
-import re
 import secrets
 import tempfile
 from collections.abc import Sequence
@@ -31,6 +30,7 @@ from tertulia.worlds.catalog import path_from_here
 from tertulia.worlds.characters.draft import ImportedPerson
 from tertulia.worlds.characters.reading import joined, read_people
 from tertulia.worlds.characters.scenario import scenario_of
+from tertulia.worlds.characters.writing import file_name
 from tertulia.worlds.yaml_file import MOST_BYTES
 
 #: The most bytes of a file that is dropped, characters of its people, and files that are kept; older ones are
@@ -59,6 +59,11 @@ class Asked:
     def has_visitor(self) -> bool:
         """Whether the visitor takes part: beside a single person."""
         return len(self.people) == 1
+
+    @property
+    def file_name(self) -> str:
+        """A name for the file of the scenario: that of the first of its people."""
+        return f"{file_name(str(self.people[0].values['name']).casefold())}.yaml"
 
     def scenario(self) -> str:
         """Return the scenario as a YAML file; `ScenarioError` if there is none."""
@@ -98,7 +103,7 @@ class PeoplePages:
         match await sent_json(request):
             case {"files": list(files), "situation": situation, "visitor": visitor, **more} if not more:
                 asked = self._asked(files, situation, visitor)
-                return JSONResponse({"name": _file_name(asked.people), "text": await asyncio.to_thread(asked.scenario)})
+                return JSONResponse({"name": asked.file_name, "text": await asyncio.to_thread(asked.scenario)})
         raise UsageError("a scenario has files, a situation and a visitor")
 
     async def begin(self, request: Request) -> Response:
@@ -122,7 +127,7 @@ class PeoplePages:
             raise SettingError("lambda", factor, ": takes a number from 0 to 1")
         text = await asyncio.to_thread(asked.scenario)
         folder = self._store.absolute().parent if isinstance(self._store, Path) else Path.cwd()
-        file, is_new = _write(folder, _file_name(asked.people), text)
+        file, is_new = _write(folder, asked.file_name, text)
         words = ["run", path_from_here(file.name, folder), "--in-page", "--store", argument_for(self._store)]
         words += [] if factor is None else [f"--lambda={factor}"]
         words += ["--rehearse"] if rehearse else []
@@ -176,7 +181,7 @@ async def _save(request: Request, path: Path, name: str) -> None:
 def _read(path: Path, name: str) -> tuple[ImportedPerson, ...]:
     """Return the people of a file that was sent under a name; messages have that name, not the path."""
     try:
-        people = read_people(path).people
+        people = read_people(path)
     except TertuliaError as error:
         raise UsageError(clean(str(error).replace(str(path), name))) from None
     size = sum(len(json.dumps(dict(person.values), default=str)) for person in people)
@@ -190,12 +195,6 @@ def _read(path: Path, name: str) -> tuple[ImportedPerson, ...]:
         )
         for person in people
     )
-
-
-def _file_name(people: Sequence[ImportedPerson]) -> str:
-    """Return a name for the file of a scenario, after the first of its people; names of other scripts stay."""
-    named = re.sub(r"[^\w-]+", "_", str(people[0].values["name"]).casefold()).strip("_-")
-    return f"{named[:40] or 'people'}.yaml"
 
 
 def _write(folder: Path, name: str, text: str) -> tuple[Path, bool]:

@@ -151,7 +151,7 @@ def people_from(
 
     file = Path(path).expanduser()
     people = []
-    for found in joined(read_people(file, user or "the visitor", columns).people):
+    for found in joined(read_people(file, user or "the visitor", columns)):
         try:
             person = Person(**found.values)
         except ScenarioError as error:

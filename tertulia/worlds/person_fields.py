@@ -24,6 +24,8 @@ PERSON_FIELDS = (
 #: The fields that a meeting's clock and race need.
 MEETING_FIELDS = ("emotion", "schedule", "latency", "weights", "propensity", "silence_discomfort", "model")
 
+FIELDS = (*PERSON_FIELDS, *MEETING_FIELDS)
+
 #: By field, its other names.
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "name": ("full_name", "nickname", "character_name"),
@@ -50,7 +52,7 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
 _SAME_WORD = 0.75
 
 _FIELD_OF = {
-    **{field: field for field in (*PERSON_FIELDS, *MEETING_FIELDS)},
+    **{field: field for field in FIELDS},
     **{other: field for field, others in SYNONYMS.items() for other in others},
 }
 

@@ -37,7 +37,7 @@ def read_time(value: Any, *, like: str = "2024-05-14 09:30:00") -> datetime:
     return time
 
 
-def _read_memory(value: Any) -> Any:
+def _read_text(value: Any) -> Any:
     return {"text": value} if isinstance(value, str) else value
 
 
@@ -106,7 +106,7 @@ class ScenarioMemory(Part):
     keys: tuple[Text, ...] = Field(default=(), description="words that call it up when they are heard")
 
 
-MemoryEntry = Annotated[ScenarioMemory, BeforeValidator(_read_memory, json_schema_input_type=Text | ScenarioMemory)]
+MemoryEntry = Annotated[ScenarioMemory, BeforeValidator(_read_text, json_schema_input_type=Text | ScenarioMemory)]
 
 
 class ScenarioExample(Part):
@@ -127,10 +127,6 @@ class ScenarioGoal(Part):
         return Goal(text=self.goal, sub_goals=self.sub_goals)
 
 
-def _read_example(value: Any) -> Any:
-    return {"text": value} if isinstance(value, str) else value
-
-
 def _read_goal(value: Any) -> Any:
     return {"goal": value} if isinstance(value, str) else value
 
@@ -139,7 +135,7 @@ def _read_texts(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-ExampleEntry = Annotated[ScenarioExample, BeforeValidator(_read_example, json_schema_input_type=Text | ScenarioExample)]
+ExampleEntry = Annotated[ScenarioExample, BeforeValidator(_read_text, json_schema_input_type=Text | ScenarioExample)]
 GoalEntry = Annotated[ScenarioGoal, BeforeValidator(_read_goal, json_schema_input_type=Text | ScenarioGoal)]
 Texts = Annotated[
     tuple[Text, ...],

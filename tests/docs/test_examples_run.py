@@ -80,6 +80,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tt.sweep("tidewell:0", removal_factor=[0, 0.5], trials=1, rounds=1, name="e", rehearse=True, store=store)
     tt.run("team_building", rounds=6, rehearse=True, removal_factor=0.3, store=store, progress=False)
     shutil.copy(store, folder / "worker_3.db")
+    (folder / "wilma.png").write_text('{"name": "Wilma", "description": "Wilma keeps the lock."}', encoding="utf-8")
     (folder / "residents.csv").write_text("Full name,Id,age\nInes,7,41\n", encoding="utf-8")
     return folder
 

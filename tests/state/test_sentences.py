@@ -7,6 +7,11 @@ from hypothesis import strategies as st
 from tertulia.state.sentences import lines, sentences
 
 CASES = {
+    "He lives at No. 3 Lamp Stairs. She said no. Then she left.": [
+        "He lives at No. 3 Lamp Stairs.",
+        " She said no.",
+        " Then she left.",
+    ],
     "Oda mends nets. She is proud! Is she?": ["Oda mends nets.", " She is proud!", " Is she?"],
     "Dr. Lund and J. R. Brekke came, e.g. at 5 p.m. on the quay.  Oda left.": [
         "Dr. Lund and J. R. Brekke came, e.g. at 5 p.m. on the quay.",

@@ -166,6 +166,11 @@ SCRATCH: dict[str, Any] = {
 }
 
 
+#: A file of each format, by a name for it.
+SOURCES = {"v1": FIELDS, "v2": CARD_V2, "v3": CARD_V3, "lorebook": LOREBOOK, "tinytroupe": AGENT, "sotopia": PROFILE,
+           "sdialog": PERSONA, "scratch": SCRATCH}  # fmt: skip
+
+
 def json_file(folder: Path, value: Any, name: str = "person.json") -> Path:
     """Write a value as JSON and return the file."""
     file = folder / name

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from support.character_files import AGENT, CARD_V2, json_file
 
-from tertulia.state.errors import NotFoundError, ScenarioError, SettingError, UsageError
+from tertulia.state.errors import ScenarioError, SettingError
 from tertulia.state.meeting import BIG_FIVE
 from tertulia.worlds.generated_people import generate_people
 from tertulia.worlds.people import Person, people_from
@@ -93,19 +93,6 @@ def test_a_row_that_is_no_person_is_named(text: str, words: str) -> None:
     assert words in str(error.value)
 
 
-def test_a_file_that_can_t_be_read_is_told() -> None:
-    with pytest.raises(ScenarioError, match=r"people\.csv: row 3: not text in UTF-8; save the file as UTF-8"):
-        people_from(a_csv("name\nAna\nJoão\n", "latin-1"))
-    with pytest.raises(NotFoundError, match=r"there is no file 'none\.csv'"):
-        people_from("none.csv")
-    with pytest.raises(ScenarioError, match="a folder without bootstrap_memory"):
-        people_from(Path())
-    with pytest.raises(
-        UsageError, match=r"columns=Nam: people\.csv: row 1 has no such column \(did you mean 'Name'\?\)"
-    ):
-        people_from(a_csv("Name\nAna\n"), columns={"Nam": "name"})
-
-
 def test_people_of_another_program_are_persons(tmp_path: Path) -> None:
     card, agent = json_file(tmp_path, CARD_V2), json_file(tmp_path, AGENT, "agent.json")
     [mirela] = people_from(card, user="Ines")
@@ -114,9 +101,6 @@ def test_people_of_another_program_are_persons(tmp_path: Path) -> None:
     assert [memory.keys for memory in mirela.memories] == [(), ("quay", "harbour")]
     case = Case("at the lock", [mirela, tobias], time="2026-05-14 10:00", description="It rains.")
     assert case.participants == (mirela, tobias)
-    (tmp_path / "broken.json").write_text("{")
-    with pytest.raises(ScenarioError, match=r"broken\.json: broken JSON in line 1"):
-        people_from(tmp_path / "broken.json")
 
 
 # --- people who are made up -----------------------------------------------------------------------------------------

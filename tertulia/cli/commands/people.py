@@ -9,15 +9,13 @@ from tertulia.cli.environment import print_note
 from tertulia.cli.options import JsonOption, NoStoreOption
 from tertulia.cli.terminal.commands import Group, add
 from tertulia.cli.terminal.output import plain, print_json, progress
-from tertulia.cli.terminal.tables import Row, print_table
+from tertulia.cli.terminal.tables import Row, print_columns, print_table
 from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.errors import SettingError, UsageError
-from tertulia.state.text import counted, one_line, path_argument, shortened
+from tertulia.state.text import clean, one_line, path_argument, shortened
 from tertulia.worlds.characters.draft import SHOWN, ImportedPerson
 
-#: Characters of a value that is not taken, in the table: of a prompt for another program, and of any other.
-_SHOWN = {SHOWN: 500}
-_SHOWN_OTHERWISE = 60
+_NOTE = "Memories are taken as recalled; a meeting asks for descriptions, and for steps of goals, where there are none."
 
 people = typer.Typer(
     cls=Group,
@@ -70,9 +68,7 @@ def import_people(
     _print_not_taken(found)
     names = ", ".join(person.values["name"] for person in found[:6])
     more = f" and {len(found) - 6} more" if len(found) > 6 else ""
-    progress().print(
-        plain(f"{counted(len(found), 'person') if len(found) == 1 else f'{len(found)} people'}: {names}{more}")
-    )
+    progress().print(plain(f"{'1 person' if len(found) == 1 else f'{len(found)} people'}: {names}{more}"))
     if to is not None:
         progress().print(plain(f"talk with them: tertulia run {path_argument(str(to))}"))
 
@@ -112,10 +108,21 @@ def check_people(
 
     Example: tertulia people check wilma.png
     """
-    from tertulia.cli.commands.people_check import print_checked
+    from tertulia.runs.planning.shown_fields import KINDS, shown_fields
     from tertulia.worlds.characters.scenario import names_put
 
-    print_checked([person.values for person in names_put(_read(files, column), None)], as_json)
+    found = [shown_fields(person.values) for person in names_put(_read(files, column), None)]
+    if as_json:
+        print_json(
+            {"schema_version": SCHEMA_VERSION, "kinds": KINDS, "people": [person.document() for person in found]}
+        )
+        return
+    for person in found:
+        print(clean(person.name))
+        rows = ([field, *(person.cell(field, kind) for kind in KINDS)] for field in person.texts)
+        print_columns(("field", *KINDS), rows)
+        print()
+    progress().print(plain(_NOTE))
 
 
 def _read(files: list[Path], columns: list[str] | None) -> tuple[ImportedPerson, ...]:
@@ -128,7 +135,7 @@ def _read(files: list[Path], columns: list[str] | None) -> tuple[ImportedPerson,
             raise UsageError(f"--column {given}: takes TITLE=FIELD, such as --column 'Full name=name'")
         by_title[title.strip()] = field.strip() or None
     try:
-        found = joined([person for file in files for person in read_people(file, columns=by_title).people])
+        found = joined([person for file in files for person in read_people(file, columns=by_title)])
     except SettingError as error:
         raise UsageError(f"--column {error.value}{error.problem}") from None
     for person in found:
@@ -143,7 +150,7 @@ def _print_not_taken(found: tuple[ImportedPerson, ...]) -> None:
             (
                 person.values["name"] if number == 0 else "",
                 left.field,
-                shortened(one_line(left.value), _SHOWN.get(left.goes_to, _SHOWN_OTHERWISE)),
+                shortened(one_line(left.value), 500 if left.goes_to == SHOWN else 60),
                 left.goes_to,
             )
         )

@@ -138,5 +138,5 @@ def _print_candidate(console: Console, candidate: Candidate, details: LineDetail
     if candidate.faults and not chosen:
         rows.add_row("", plain(faults_in_words(candidate.faults), "dim"))
     if candidate.comment:
-        rows.add_row("", plain(candidate.comment, "dim italic"))
+        rows.add_row("", plain(f"the judge: {candidate.comment}", "dim italic"))
     console.print(rows)

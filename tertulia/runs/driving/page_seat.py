@@ -46,6 +46,6 @@ def _recalled(context: Context, invitation: Invitation) -> tuple[str, ...]:
         return ()
     listeners = [other for other in start.present(invitation.sim_time_s) if other != name]
     points = focal_points(start, name, listeners, invitation.lines, parameters.language, parameters.focal_lines)
-    heard = [turn.text for turn in invitation.lines if turn.speaker is not None]
+    heard = [start.description or "", *(turn.text for turn in invitation.lines if turn.speaker is not None)]
     found = recall(participant, points, start.time, context.embedder, context.store, parameters, heard)
     return tuple(memory.text for memory in found)

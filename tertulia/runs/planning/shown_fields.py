@@ -52,6 +52,16 @@ class ShownFields:
     texts: Mapping[str, int]
     shown: Mapping[str, Mapping[str, int]]
 
+    def cell(self, field: str, kind: str) -> str:
+        """Return in a word how many texts of a field a kind of prompt shows."""
+        shown, texts = self.shown[field][kind], self.texts[field]
+        return "yes" if shown == texts else "–" if shown == 0 else f"{shown} of {texts}"
+
+    def document(self) -> dict[str, Any]:
+        """Return the counts as JSON."""
+        fields = [{"field": field, "texts": texts, "shown": self.shown[field]} for field, texts in self.texts.items()]
+        return {"name": self.name, "fields": fields}
+
 
 def shown_fields(values: Mapping[str, Any]) -> ShownFields:
     """Return the fields of a person that each kind of prompt shows.

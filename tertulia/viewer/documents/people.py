@@ -26,7 +26,7 @@ class PeopleFile:
     people: tuple[ImportedPerson, ...]
 
 
-def people_page(files: Mapping[str, PeopleFile], visitor: str = VISITOR) -> Document:
+def people_page(files: Mapping[str, PeopleFile]) -> Document:
     """Return the people of files, by id, as they would meet; `problem` says why they can't.
 
     Lists and texts are cut to lengths that a page can show; `more` counts the values that are left out.
@@ -35,7 +35,7 @@ def people_page(files: Mapping[str, PeopleFile], visitor: str = VISITOR) -> Docu
     problem = None
     try:
         people = joined(people)
-        people = names_put(people, visitor if len(people) == 1 else None)
+        people = names_put(people, VISITOR if len(people) == 1 else None)
     except ScenarioError as error:
         problem = clean(str(error))
     situations = dict.fromkeys(person.situation for person in people if person.situation)
@@ -45,7 +45,7 @@ def people_page(files: Mapping[str, PeopleFile], visitor: str = VISITOR) -> Docu
         "people": [_person(person) for person in people[:_PEOPLE]],
         "more": max(0, len(people) - _PEOPLE),
         "situation": " ".join(situations),
-        "visitor": visitor if len(people) == 1 else None,
+        "visitor": VISITOR if len(people) == 1 else None,
         "problem": problem,
     }
 

@@ -8,24 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from tertulia.state.text import one_line
-from tertulia.worlds.characters.draft import (
-    OF_FILE,
-    OF_PROGRAM,
-    PICTURE,
-    SHOWN,
-    Draft,
-    Rule,
-    facts,
-    known,
-    labelled_facts,
-    listed,
-    nested,
-    several,
-    take,
-    text,
-)
+from tertulia.worlds.characters.draft import OF_FILE, OF_PROGRAM, PICTURE, SHOWN, Draft
+from tertulia.worlds.characters.examples import examples_of, parted
 from tertulia.worlds.characters.lorebooks import lorebook
-from tertulia.worlds.characters.spoken import examples_of, parted
+from tertulia.worlds.characters.rules import Rule, facts, known, labelled_facts, listed, nested, several, take, text
 from tertulia.worlds.characters.tables import read_rows
 from tertulia.worlds.characters.writing import OURS, card_fields
 
@@ -62,8 +48,7 @@ def kind_of(card: Mapping[str, Any]) -> str:
 def read_card(card: Mapping[str, Any]) -> Draft:
     """Return the person of a card; the name is empty if the card has none."""
     data = card["data"] if isinstance(card.get("data"), Mapping) else card
-    fields = {_OLD_NAMES.get(key, key): value for key, value in data.items() if _OLD_NAMES.get(key) not in data}
-    fields |= {key: value for key, value in data.items() if _OLD_NAMES.get(key) in data}
+    fields = {key if _OLD_NAMES.get(key) in data else _OLD_NAMES.get(key, key): value for key, value in data.items()}
     name, nickname = str(fields.get("name") or ""), str(fields.get("nickname") or "")
     draft = _of_ours(fields)
     if draft is None:
@@ -100,7 +85,7 @@ def _leave_differences(draft: Draft, outside: Mapping[str, Any], data: Mapping[s
     for key, value in outside.items():
         name = _OLD_NAMES.get(key, key)
         if name not in inside:
-            take(draft, {f"{key} (outside data)": value}, {}, listed(OF_PROGRAM))
+            draft.leave(f"{key} (outside data)", value, OF_PROGRAM)
         elif inside[name] != value:
             draft.leave(f"{key} (outside data)", value, "repeated for older programs, with another value")
 
@@ -124,8 +109,7 @@ def _examples(draft: Draft, value: Any, place: str) -> None:
 def _greetings(draft: Draft, value: Any, place: str) -> None:
     """Take lines that the person would begin with, as examples of how they speak."""
     lines = value if isinstance(value, list) else [value]
-    texts = [draft.words(line, place) for line in lines if line]
-    draft.add("examples", ({"text": text} for text in texts if text))
+    draft.add("examples", ({"text": text} for line in lines if line and (text := draft.words(line, place))))
 
 
 def _situation(draft: Draft, value: Any, place: str) -> None:

@@ -7,6 +7,7 @@ Patterns take time in proportion to the text.
 
 import re
 from collections.abc import Iterable, Iterator
+from html import unescape
 
 from tertulia.state.sentences import sentences
 from tertulia.state.text import one_line
@@ -18,18 +19,25 @@ _PLAIN_HEADINGS = frozenset(
 #: Attributes of W++ whose value is the name or the kind of the character.
 _OF_NAME = frozenset(("character", "char", "name"))
 
-_GROUP = re.compile(r"^[ \t]*\[([^\[\]]*)\][ \t]*,?", re.MULTILINE)
+_GROUP = re.compile(r"^[ \t]*\[((?:[^\[\]]|\[[^\[\]]*\])*)\](?!\()[ \t]*,?", re.MULTILINE)
 _QUOTED = r'"[^"\n]*"|“[^”\n]*”'
 _ATTRIBUTE = re.compile(rf"([^\W_][\w '’/&-]{{0,60}})\((\s*(?:{_QUOTED})(?:[\s+,;]*(?:{_QUOTED}))*\s*)\)")
 _BARE_ATTRIBUTE = re.compile(r"([^\W_][\w '’/&-]{0,60})\(([^()]*)\)")
+_OPENED = re.compile(r"\w\(")
 _ASSIGNED = re.compile(rf"([^\W_][\w '’/&-]{{0,60}})=(\s*(?:{_QUOTED})(?:[\s+,]*(?:{_QUOTED}))*)")
 _QUOTES = re.compile(_QUOTED)
 
-_RULE = re.compile(r"[-=_*~#\s]{3,}")
+_BLOCK = re.compile(r"</?(?:p|br|hr|div|ul|ol|li|h[1-6]|center)(?:\s[^<>]{0,200})?/?>", re.IGNORECASE)
+_INLINE = re.compile(r"</?(?:b|i|u|s|em|strong|span|font|small)(?:\s[^<>]{0,200})?/?>", re.IGNORECASE)
+_RULE = re.compile(r"[-=_*~#|:`{}\[\]\s]+")
 _HEADING = re.compile(r"#{1,6}\s+(\S[^\n]{0,100})")
 _TAG = re.compile(r"<(/?)([^\W\d_][\w -]{0,40})>")
-_BULLET = re.compile(r"(?:[-*•·◦‣+]|\d{1,3}[.)])\s+(?=\S)")
-_BOLD = re.compile(r"(\*\*|__)([^*_\n]{1,60})\1\s*([:：=]?)\s*")
+_TAGGED = re.compile(r"<([^\W\d_][\w -]{0,40})>([^\n]*)</\1>")
+_BULLET = re.compile(r"(?:(?:[-*•·◦‣+>▪■]|\d{1,3}[.)])\s+|[・●○]\s*)(?=\S)")
+#: The sign between quoted values of W++, with a break of lines beside it.
+_PLUS = re.compile(r'(?<=["”])\s*\+\s*(?=["“])')
+_ROW = re.compile(r"\|([^\n]*)\|")
+_BOLD = re.compile(r"(\*{2,3}|__)([^*_\n]{1,60})\1\s*([:：=]?)\s*")
 #: First words of a sentence, so of no label.
 _NO_LABEL = re.compile(r"(she|he|they|it|i|you|we|her|his|their|my|your|the|there|this|that|when|if)\b", re.IGNORECASE)
 _LABELLED = re.compile(r"([^\W_][^\n:：.!?;\"“”()]{0,40}?)\s*[:：]\s+(?=\S)")
@@ -47,6 +55,7 @@ def facts_of(text: str, name: str) -> list[str]:
     """
     facts: list[str] = []
     last = 0
+    text = _PLUS.sub(" + ", unescape(_INLINE.sub("", _BLOCK.sub("\n", text))))
     for group in _GROUP.finditer(text):
         facts += _of_lines(text[last : group.start()], name)
         facts += _of_group(group[1], name)
@@ -92,8 +101,10 @@ def in_title_case(field: str) -> str:
 
 def _of_group(text: str, name: str) -> list[str]:
     """Return the facts of a text in square brackets: attributes, `key: value` between semicolons, or prose."""
-    if "(" in text and (_ATTRIBUTE.search(text) or "{" in text):
-        return _of_attributes(text, _BARE_ATTRIBUTE if not _ATTRIBUTE.search(text) else _ATTRIBUTE, name)
+    if _ATTRIBUTE.search(text):
+        return _of_attributes(text, _ATTRIBUTE, name)
+    if ("(" in text and "{" in text) or len(_OPENED.findall(text)) > 1:
+        return _of_attributes(text, _BARE_ATTRIBUTE, name)
     if _ASSIGNED.search(text):
         return _of_attributes(text, _ASSIGNED, name)
     if ":" in text and ";" in text:
@@ -126,6 +137,11 @@ def _of_lines(text: str, name: str) -> list[str]:
     facts: list[str] = []
     label, holds = "", False  # a heading holds across blank lines, a label before a list does not
     for line in map(str.strip, text.split("\n")):
+        if tagged := _TAGGED.fullmatch(line):
+            line = f"{tagged[1]}: {tagged[2]}"
+        elif row := _ROW.fullmatch(line):
+            cells = [cell.strip() for cell in row[1].split("|")]
+            line = (": " if len(cells) == 2 else ", ").join(filter(None, cells))
         if not line:
             label = label if holds else ""
         elif heading := _heading(line):
@@ -156,8 +172,8 @@ def _label_alone(line: str) -> str | None:
 
 
 def _of_line(line: str, label: str, name: str) -> Iterator[str]:
-    attribute = _ATTRIBUTE.match(line)
-    if attribute and not line[attribute.end() :].strip(" ,;}]"):
+    attribute = _ATTRIBUTE.match(line.lstrip("[{ "))
+    if attribute and not line.lstrip("[{ ")[attribute.end() :].strip(" ,;{}[]"):
         yield _attribute(attribute, name)
         return
     own, value = "", line

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from tertulia.state.text import one_line
-from tertulia.worlds.characters.draft import OF_FILE, OF_PROGRAM, Draft, Rule, facts, known, listed, take
+from tertulia.worlds.characters.draft import OF_FILE, OF_PROGRAM, Draft
+from tertulia.worlds.characters.examples import is_conversation
 from tertulia.worlds.characters.facts import facts_of, in_a_line
-from tertulia.worlds.characters.macros import CHAR
-from tertulia.worlds.characters.spoken import is_conversation
+from tertulia.worlds.characters.rules import Rule, facts, known, listed, take
 
 _DECORATOR = re.compile(r"^\s*@@@?[a-z_]+[^\n]*$", re.MULTILINE)
 _PATTERN = re.compile(r"/.+/[a-z]*", re.DOTALL)
@@ -23,8 +23,11 @@ _NAMES = {
     **{"text": "content", "entry": "content", "keywords": "keys", "forceActivation": "constant"},
 }
 
-#: Fields of an entry besides text and keys; its order is kept.
-_ENTRY: dict[str, Rule] = {"insertion_order": known, "comment": listed(OF_FILE), "name": listed(OF_FILE)}
+#: Fields of an entry; its order is kept, and `_entry` takes the others that are known.
+_ENTRY: dict[str, Rule] = {
+    **dict.fromkeys(("insertion_order", "content", "keys", "enabled", "disable", "constant"), known),
+    **dict.fromkeys(("comment", "name"), listed(OF_FILE)),
+}
 
 
 def is_lorebook(value: Any) -> bool:
@@ -44,10 +47,10 @@ def is_lorebook(value: Any) -> bool:
 def read_lorebook(book: Mapping[str, Any]) -> Draft:
     """Return the entries of a lorebook of its own, for the people of other files."""
     data = book["data"] if isinstance(book.get("data"), Mapping) else book
-    draft = Draft("", CHAR)
+    draft = Draft("")
     lorebook(draft, data, "")
-    outside = {key: value for key, value in book.items() if key not in ("spec", "data")} if data is not book else {}
-    take(draft, outside, {}, listed(OF_PROGRAM))
+    if data is not book:
+        take(draft, book, {"spec": known, "data": known}, listed(OF_PROGRAM))
     return draft
 
 
@@ -57,8 +60,8 @@ def lorebook(draft: Draft, value: Any, place: str) -> None:
         draft.leave(place, value, OF_PROGRAM)
         return
     at = f"{place}." if place else ""
-    about = {key: part for key, part in value.items() if key != "entries"}
-    take(draft, about, {"name": listed(OF_FILE), "description": listed(OF_FILE)}, listed(OF_PROGRAM), at)
+    about: dict[str, Rule] = {"entries": known, "name": listed(OF_FILE), "description": listed(OF_FILE)}
+    take(draft, value, about, listed(OF_PROGRAM), at)
     entries = value.get("entries") or []
     found = list(entries.values()) if isinstance(entries, Mapping) else entries
     if not isinstance(found, list):
@@ -81,10 +84,7 @@ def _order(entry: Mapping[str, Any]) -> float:
 
 def _entry(draft: Draft, entry: Mapping[str, Any], place: str) -> None:
     content = str(entry.get("content") or "")
-    rest = {
-        key: part for key, part in entry.items() if key not in ("content", "keys", "enabled", "disable", "constant")
-    }
-    take(draft, rest, _ENTRY, listed(OF_PROGRAM), place)
+    take(draft, entry, _ENTRY, listed(OF_PROGRAM), place)
     keys = _keys(entry.get("keys"))
     if entry.get("enabled") is False or entry.get("disable") is True:
         draft.leave(f"{place}content", content, "an entry that is switched off")

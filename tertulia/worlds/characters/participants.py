@@ -4,7 +4,7 @@ A file lies in the scenario's folder or below it: a scenario that was sent names
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
@@ -66,13 +66,13 @@ def with_people_of_files(scenario: YamlFile) -> YamlFile:
     if situations and not values.get("description"):
         user = next((entry["user"] for entry, person in people if person and "user" in entry), None)
         own = next(person.values["name"] for _, person in people if person and person.situation)
-        values["description"] = " ".join(situations).replace(USER, _other(names, own, user))
+        values["description"] = " ".join(situations).replace(USER, other_of(names, own, user))
     return replace(scenario, values=values)
 
 
 def _chosen(entry: Mapping[str, Any], folder: Path) -> list[ImportedPerson]:
     """Return the people of an entry, with its fields instead of theirs."""
-    people = list(read_people(_within(entry["file"], folder)).people)
+    people = list(read_people(_within(entry["file"], folder)))
     if (name := entry.get("name")) is not None:
         found = [person for person in people if folded(str(person.values.get("name", ""))) == folded(str(name))]
         if not found and len(people) > 1:
@@ -109,10 +109,11 @@ def _settled(entry: Any, person: ImportedPerson | None, added: list[ImportedPers
     if person is None:
         return entry
     [whole] = joined([person, *added])
-    return dict(whole.for_user(_other(names, person.values["name"], entry.get("user"))).values)
+    return dict(whole.for_user(other_of(names, person.values["name"], entry.get("user"))).values)
 
 
-def _other(names: list[Any], own: Any, user: Any) -> str:
+def other_of(names: Sequence[Any], own: Any, user: Any) -> str:
+    """Return the name for `{{user}}` in a person's texts: that of the other of two, else the user's."""
     others = [name for name in names if name != own]
     if user is None and len(names) == 2 and len(others) == 1:
         return str(others[0])

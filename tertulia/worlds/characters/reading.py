@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,25 +16,26 @@ from tertulia.state.files import read_bytes
 from tertulia.state.text import one_line
 from tertulia.state.wrong_values import shown
 from tertulia.worlds.characters import cards, lorebooks, scratch, sdialog, sotopia, tinytroupe
-from tertulia.worlds.characters.columns import canonical
 from tertulia.worlds.characters.containers import JPEG, MOST_TEXT, PNG, ZIP, png_cards, zipped_card
 from tertulia.worlds.characters.draft import OF_FILE, OF_PROGRAM, PICTURE, Draft, ImportedPerson, with_name
 from tertulia.worlds.characters.macros import CHAR
-from tertulia.worlds.characters.tables import are_people, csv_rows, read_rows
+from tertulia.worlds.characters.tables import are_people, canonical, csv_rows, read_rows
 from tertulia.worlds.meeting_file import duplicate_names
 from tertulia.worlds.yaml_file import MAX_DEPTH, YamlFile
 
 #: The largest file that is read, with its pictures.
 MOST_BYTES = 64 * 10**6
 
-#: The kinds of file that are known, in words.
-KINDS = (
-    "cards of role-play programs (JSON, PNG, CHARX), lorebooks, TinyTroupe agents, Sotopia profiles, SDialog personas, "
-    "folders of Generative Agents people, tables (CSV, TSV, JSON, JSON Lines), Tertulia's scenarios"
+_KNOWN = (
+    "known are: cards of role-play programs (JSON, PNG, CHARX), lorebooks, TinyTroupe agents, Sotopia profiles, "
+    "SDialog personas, folders of Generative Agents people, tables (CSV, TSV, JSON, JSON Lines), Tertulia's scenarios"
 )
 
-#: By words for it, how an object of a format is recognised and read; the first that fits.
-_FORMATS: tuple[tuple[str, Callable[[Any], bool], Callable[[Mapping[str, Any]], Draft]], ...] = (
+#: The words for a format, and how an object of it is recognised and read.
+Format = tuple[str, Callable[[Any], bool], Callable[[Mapping[str, Any]], Draft]]
+
+#: The first that fits is taken.
+_FORMATS: tuple[Format, ...] = (
     ("a card", cards.is_card, cards.read_card),
     ("a lorebook", lorebooks.is_lorebook, lorebooks.read_lorebook),
     ("a TinyTroupe agent", tinytroupe.is_agent, tinytroupe.read_agent),
@@ -46,20 +47,16 @@ _FORMATS: tuple[tuple[str, Callable[[Any], bool], Callable[[Mapping[str, Any]], 
 #: Fields around people, in files of several programs and of Tertulia.
 _AROUND = ("participants", "people", "agents", "agent_profile", "agent_profiles", "personas", "characters", "profiles")
 
+_JSON_LINES = re.compile(r"\s*\{[^\n]*\}[ \t\r]*\n\s*\{")
 #: Beginnings of a scenario in YAML.
 _SCENARIO = re.compile(r"^(participants|people):", re.MULTILINE)
 
 _LONE_LORE = "Guide"
 
 
-@dataclass(frozen=True)
-class Imported:
-    """The people of a file."""
-
-    people: tuple[ImportedPerson, ...]
-
-
-def read_people(path: Path, user: str | None = None, columns: Mapping[str, str | None] | None = None) -> Imported:
+def read_people(
+    path: Path, user: str | None = None, columns: Mapping[str, str | None] | None = None
+) -> tuple[ImportedPerson, ...]:
     """Return the people of a file or folder.
 
     Args:
@@ -76,12 +73,12 @@ def read_people(path: Path, user: str | None = None, columns: Mapping[str, str |
     if path.is_dir():
         files = list(scratch.scratches_in(path))
         if not files:
-            raise ScenarioError(f"{path}: a folder without bootstrap_memory/scratch.json; {_known()}")
+            raise ScenarioError(f"{path}: a folder without bootstrap_memory/scratch.json; {_KNOWN}")
         people = [person for file in files for person in _read_file(file, columns or {})]
     else:
         people = _read_file(path, columns or {})
     _refuse_same_names(people)
-    return Imported(tuple(people if user is None else (person.for_user(user) for person in people)))
+    return tuple(people if user is None else (person.for_user(user) for person in people))
 
 
 def joined(people: Sequence[ImportedPerson]) -> tuple[ImportedPerson, ...]:
@@ -128,10 +125,6 @@ def _with(person: ImportedPerson, addition: ImportedPerson) -> ImportedPerson:
     return replace(person, values=values, not_taken=person.not_taken + addition.not_taken)
 
 
-def _known() -> str:
-    return f"known are: {KINDS}"
-
-
 def _read_file(path: Path, columns: Mapping[str, str | None]) -> list[ImportedPerson]:
     try:
         content = read_bytes(path, MOST_BYTES)
@@ -142,14 +135,14 @@ def _read_file(path: Path, columns: Mapping[str, str | None]) -> list[ImportedPe
         raise ScenarioError(f"{label}: is empty")
     if content.startswith(PNG):
         return _of_png(content, label)
-    if content.startswith((ZIP, JPEG)):
-        text, others = zipped_card(content, label) if content.startswith(ZIP) or b"PK\5\6" in content else ("", [])
-        if text:
-            found = _of_json(_parsed(text, label), columns, label)
-            for name in others:
-                found[0][1].leave("files of the zip", name, PICTURE)
-            return _people(found, label)
-        raise ScenarioError(f"{label}: a picture without a card; {_known()}")
+    if content.startswith(ZIP) or (content.startswith(JPEG) and b"PK\5\6" in content):
+        text, others = zipped_card(content, label)
+        found = _of_json(_parsed(text, label), columns, label)
+        for name in others:
+            found[0][1].leave("files of the zip", name, PICTURE)
+        return _people(found, label)
+    if content.startswith(JPEG):
+        raise ScenarioError(f"{label}: a picture without a card; {_KNOWN}")
     if len(content) > MOST_TEXT:
         raise ScenarioError(f"{label}: is larger than {MOST_TEXT // 10**6} MB, the most that is read of a text")
     return _people(_of_text(_text(content, label), columns, label), label)
@@ -163,14 +156,14 @@ def _text(content: bytes, label: str) -> str:
         row = content[: error.start].count(b"\n") + 1
         raise ScenarioError(f"{label}: row {row}: not text in UTF-8; save the file as UTF-8") from None
     if "\0" in text[:1000]:
-        raise ScenarioError(f"{label}: no people are found in it; {_known()}")
+        raise ScenarioError(f"{label}: no people are found in it; {_KNOWN}")
     return text
 
 
 def _of_png(content: bytes, label: str) -> list[ImportedPerson]:
     texts = png_cards(content, label)
     if not texts:
-        raise ScenarioError(f"{label}: a PNG picture without a card; {_known()}")
+        raise ScenarioError(f"{label}: a PNG picture without a card; {_KNOWN}")
     (keyword, first), *others = texts.items()
     found = _of_json(_parsed(first, f"{label}: chunk {keyword}"), {}, label)
     for other, text in others:
@@ -183,8 +176,7 @@ def _differences(taken: Any, other: Any) -> Iterable[tuple[str, Any]]:
     """Yield the fields of a card that differ from those of the card that is taken."""
     fields, others = (card.get("data", card) if isinstance(card, Mapping) else {} for card in (taken, other))
     if isinstance(fields, Mapping) and isinstance(others, Mapping):
-        yield from ((key, value) for key, value in others.items() if key in fields and fields[key] != value)
-        yield from ((key, value) for key, value in others.items() if key not in fields)
+        yield from ((key, value) for key, value in others.items() if fields.get(key) != value)
 
 
 #: A draft with its place in the file (empty for the only one), and the words for its kind.
@@ -194,81 +186,62 @@ Found = list[tuple[str, Draft, str]]
 def _of_text(text: str, columns: Mapping[str, str | None], label: str) -> Found:
     start = text.lstrip()[:1]
     if start in ("{", "["):
-        lines = text.strip().split("\n")
-        if start == "{" and len(lines) > 1 and _is_object(lines[0]):
-            values = [_parsed(line, f"{label}: line {at}") for at, line in enumerate(lines, 1) if line.strip()]
+        if _JSON_LINES.match(text):
+            lines = enumerate(text.split("\n"), start=1)
+            values = [_parsed(line, f"{label}: line {at}") for at, line in lines if line.strip()]
             return _of_json(values, columns, label)
         return _of_json(_parsed(text, label), columns, label)
     if _SCENARIO.search(text):
         return _of_json(YamlFile.of_text(Path(label), text).values, columns, label)
-    titles = re.split(r"[,;\t]", text.partition("\n")[0])
+    titles = re.split(r"[,;\t]", text.lstrip().partition("\n")[0])
     if not columns and not any(canonical(title.strip(' "')) for title in titles):
-        raise ScenarioError(f"{label}: no people are found in it; {_known()}")
+        raise ScenarioError(f"{label}: no people are found in it; {_KNOWN}")
     return [(place, draft, "a table") for place, draft in read_rows(csv_rows(text, label), columns, f"{label}: row 1")]
-
-
-def _is_object(line: str) -> bool:
-    try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False
 
 
 def _parsed(text: str, label: str) -> Any:
     try:
         value = json.loads(text, parse_constant=lambda name: None)
+        is_too_deep = _depth(value) > MAX_DEPTH
     except json.JSONDecodeError as error:
         raise ScenarioError(f"{label}: broken JSON in line {error.lineno}: {error.msg}") from None
     except (ValueError, RecursionError):  # a number of thousands of digits, thousands of brackets
         raise ScenarioError(f"{label}: broken JSON: nested too deeply, or a number too long") from None
-    if _depth_exceeds(value, MAX_DEPTH):
+    if is_too_deep:
         raise ScenarioError(f"{label}: a value lies more than {MAX_DEPTH} levels deep")
     return value
 
 
-def _depth_exceeds(value: Any, most: int) -> bool:
-    level = [value]
-    for _ in range(most):
-        level = [part for parent in level if isinstance(parent, dict | list) for part in _inner(parent)]
-        if not level:
-            return False
-    return True
-
-
-def _inner(parent: Any) -> Iterable[Any]:
-    return parent.values() if isinstance(parent, dict) else parent
+def _depth(value: Any) -> int:
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return max(map(_depth, parts), default=0) + 1
 
 
 def _of_json(value: Any, columns: Mapping[str, str | None], label: str) -> Found:
     if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
         value = [{"persona": part} for part in value]
     items = value if isinstance(value, list) else [value]
-    if columns and all(isinstance(item, Mapping) for item in items):
-        return _rows(items, columns, label)
-    found: Found = []
-    for number, item in enumerate(items, start=1):
-        format = next((each for each in _FORMATS if each[1](item)), None)
-        if format is None:
-            break
-        kind = cards.kind_of(item) if format[2] is cards.read_card else format[0]
-        found.append((f"entry {number}" if len(items) > 1 else "", format[2](item), kind))
-    else:
-        if found:
-            return found
-    inner = next((key for key in _AROUND if isinstance(value, Mapping) and isinstance(value.get(key), dict | list)), "")
-    if inner:
-        return _within(value, inner, columns, label)
-    if items and all(isinstance(item, Mapping) for item in items) and are_people(items):
-        return _rows(items, columns, label)
-    raise ScenarioError(f"{label}: no people are found in it; {_known()}")
+    placed = [(f"entry {number}" if len(items) > 1 else "", item) for number, item in enumerate(items, start=1)]
+    if not columns:
+        known = [(place, item, format) for place, item in placed if (format := _format_of(item))]
+        if known and len(known) == len(items):
+            return [
+                (place, read(item), cards.kind_of(item) if read is cards.read_card else words)
+                for place, item, (words, _, read) in known
+            ]
+        for inner in _AROUND:
+            if isinstance(value, Mapping) and isinstance(value.get(inner), dict | list):
+                return _within(value, inner, label)
+    if items and (all(isinstance(item, Mapping) for item in items) if columns else are_people(items)):
+        return [(place, draft, "a table") for place, draft in read_rows(placed, columns, label)]
+    raise ScenarioError(f"{label}: no people are found in it; {_KNOWN}")
 
 
-def _rows(items: Sequence[Mapping[str, Any]], columns: Mapping[str, str | None], label: str) -> Found:
-    named = [(f"entry {number}" if len(items) > 1 else "", item) for number, item in enumerate(items, start=1)]
-    return [(place, draft, "a table") for place, draft in read_rows(named, columns, label)]
+def _format_of(value: Any) -> Format | None:
+    return next((each for each in _FORMATS if each[1](value)), None)
 
 
-def _within(value: Mapping[str, Any], inner: str, columns: Mapping[str, str | None], label: str) -> Found:
+def _within(value: Mapping[str, Any], inner: str, label: str) -> Found:
     """Return the people of an object around them; its other fields are of the situation, or listed."""
     people = value[inner]
     if _are_by_name(people):
@@ -276,7 +249,7 @@ def _within(value: Mapping[str, Any], inner: str, columns: Mapping[str, str | No
     for person in people if isinstance(people, list) else ():
         if isinstance(person, Mapping) and "file" in person:
             raise ScenarioError(f"{label}: names another file, {shown(person['file'])}; import that file")
-    found = _of_json(people, columns, label)
+    found = _of_json(people, {}, label)
     is_own = inner == "participants"
     for key, part in value.items():
         if key in ("description", "scenario") and isinstance(part, str) and part:
@@ -289,13 +262,13 @@ def _within(value: Mapping[str, Any], inner: str, columns: Mapping[str, str | No
 
 def _are_by_name(people: Any) -> bool:
     """Return whether people are an object with a person by each name, and no person itself."""
-    if not isinstance(people, Mapping) or any(is_one(people) for _, is_one, _ in _FORMATS):
+    if not isinstance(people, Mapping) or _format_of(people):
         return False
     return bool(people) and all(isinstance(person, Mapping) for person in people.values())
 
 
 def _people(found: Found, label: str) -> list[ImportedPerson]:
     for place, draft, kind in found:
-        if not draft.name and "lorebook" not in kind and "Fragment" not in kind and "TinyTroupe" not in kind:
+        if not draft.name and "lorebook" not in kind and "TinyTroupe" not in kind:
             raise ScenarioError(f"{label}: {f'{place}: ' * bool(place)}{kind} without a name")
     return [draft.person(f"{label}: {place}" if place else label, kind) for place, draft, kind in found]

@@ -11,6 +11,7 @@ import yaml
 from tertulia.state.errors import ScenarioError
 from tertulia.state.text import shortened
 from tertulia.worlds.characters.draft import ImportedPerson
+from tertulia.worlds.characters.participants import other_of
 from tertulia.worlds.characters.tables import MOST_PEOPLE
 from tertulia.worlds.meeting_file import MeetingScenario, is_meeting
 from tertulia.worlds.person_fields import misspelt
@@ -29,11 +30,9 @@ _SECOND_PERSON = re.compile(r"you\b", re.IGNORECASE)
 
 
 def names_put(people: Sequence[ImportedPerson], user: str | None) -> tuple[ImportedPerson, ...]:
-    """Return people with a name for `{{user}}` in their texts: that of the other of two, else the user's."""
+    """Return people with a name for `{{user}}` in their texts."""
     names = [person.values["name"] for person in people]
-    if user is None and len(people) == 2:
-        return people[0].for_user(names[1]), people[1].for_user(names[0])
-    return tuple(person.for_user(user or "the visitor") for person in people)
+    return tuple(person.for_user(other_of(names, person.values["name"], user)) for person in people)
 
 
 def scenario_of(people: Sequence[ImportedPerson], user: str | None = None) -> str:

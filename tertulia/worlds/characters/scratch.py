@@ -9,18 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from tertulia.state.files import is_linked
-from tertulia.worlds.characters.draft import (
-    OF_PROGRAM,
-    Draft,
-    Rule,
-    age,
-    facts,
-    known,
-    labelled_facts,
-    listed,
-    take,
-    text,
-)
+from tertulia.worlds.characters.draft import OF_PROGRAM, Draft, full_name
+from tertulia.worlds.characters.rules import Rule, age, facts, known, labelled_facts, listed, take, text
 from tertulia.worlds.ga_files import MEMORY, address_in_words
 
 _SCRATCH = "scratch.json"
@@ -48,8 +38,7 @@ def scratches_in(folder: Path) -> Iterator[Path]:
 
 def read_scratch(scratch: Mapping[str, Any]) -> Draft:
     """Return the person of a scratch."""
-    name = str(scratch.get("name") or " ".join(str(scratch[n]) for n in ("first_name", "last_name") if scratch.get(n)))
-    draft = Draft(name, name)
+    draft = Draft(full_name(scratch))
     take(draft, scratch, _FIELDS, _other)
     return draft
 

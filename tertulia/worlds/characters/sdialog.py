@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tertulia.worlds.characters.draft import (
-    OF_FILE,
-    Draft,
+from tertulia.worlds.characters.draft import OF_FILE, Draft
+from tertulia.worlds.characters.facts import in_title_case
+from tertulia.worlds.characters.rules import (
     Rule,
     age,
     facts,
@@ -17,7 +17,6 @@ from tertulia.worlds.characters.draft import (
     take,
     text,
 )
-from tertulia.worlds.characters.facts import in_title_case
 
 #: Attributes that only these personas have; two of them, or the metadata, tell the format.
 _OWN = ("circumstances", "rules", "race", "politeness", "forgetfulness", "attentiveness", "empathy_level",
@@ -41,8 +40,7 @@ def read_persona(persona: Mapping[str, Any]) -> Draft:
     """Return the person of a persona; one without a name has that of its class."""
     metadata = persona.get("_metadata")
     kind = metadata.get("className") if isinstance(metadata, Mapping) else None
-    name = str(persona.get("name") or persona.get("customer_name") or in_title_case(str(kind or "")))
-    draft = Draft(name, name)
+    draft = Draft(str(persona.get("name") or persona.get("customer_name") or in_title_case(str(kind or ""))))
     take(draft, persona, _PERSONA, labelled_facts())
     return draft
 

@@ -3,10 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tertulia.worlds.characters.draft import (
-    OF_FILE,
-    OF_PROGRAM,
-    Draft,
+from tertulia.worlds.characters.draft import OF_FILE, OF_PROGRAM, Draft, full_name
+from tertulia.worlds.characters.rules import (
     Rule,
     age,
     big_five,
@@ -30,8 +28,7 @@ def is_profile(value: Any) -> bool:
 
 def read_profile(profile: Mapping[str, Any]) -> Draft:
     """Return the person of a profile."""
-    name = " ".join(str(profile[part]) for part in ("first_name", "last_name") if profile.get(part))
-    draft = Draft(name, name)
+    draft = Draft(full_name(profile))
     take(draft, profile, _PROFILE, labelled_facts())
     return draft
 

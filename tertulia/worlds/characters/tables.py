@@ -7,18 +7,18 @@ title (`Town: Porto`). In a cell `|` separates several values; a relation is `NA
 import csv
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from io import StringIO
 from typing import Any
 
 from tertulia.state.errors import ScenarioError, SettingError, nearest_hint
-from tertulia.state.meeting import BIG_FIVE
-from tertulia.worlds.characters.columns import FIELDS, LISTS, canonical
-from tertulia.worlds.characters.draft import OF_FILE, Draft, Rule, age, big_five, facts, labelled_facts, listed, text
+from tertulia.worlds.characters.draft import EMPTY, OF_FILE, Draft, full_name
+from tertulia.worlds.characters.rules import Rule, age, big_five, facts, labelled_facts, text
+from tertulia.worlds.person_fields import FIELDS, POLES, field_named
 
-#: The sign between several values in a cell, and the one between a name and the relation to that person.
-BETWEEN, RELATION = "|", ":"
+#: The sign between several values in a cell.
+BETWEEN = "|"
 
 #: The number of people that are read from a file; a scenario takes as many.
 MOST_PEOPLE = 1000
@@ -26,7 +26,20 @@ MOST_PEOPLE = 1000
 #: Columns that number the rows.
 _NUMBERS = re.compile(r"(|.*[_ ])?(id|uuid|idx|index|pk)|unnamed: \d+", re.IGNORECASE)
 
-_POLES = frozenset(pole for poles in BIG_FIVE.values() for pole in poles)
+#: Fields that take several values.
+_LISTS = ("memories", "goals", "interests", "descriptions", "secrets", "examples")
+
+#: Titles that data sets have for a text about a person; another one is of people only beside other fields.
+_PERSONAS = ("persona", "input_persona", "persona_description")
+_TEXTS = (*_PERSONAS, "text")
+
+
+def canonical(title: str) -> str | None:
+    """Return the field of a person that a title names, also a part of it (`weights.goal`); `None` for any other."""
+    head, dot, part = title.strip().partition(".")
+    if field := field_named(head):
+        return f"{field}{dot}{part}"
+    return "background" if _folded(head) in _TEXTS else None
 
 
 def csv_rows(content: str, label: str) -> list[tuple[str, dict[str, Any]]]:
@@ -35,36 +48,30 @@ def csv_rows(content: str, label: str) -> list[tuple[str, dict[str, Any]]]:
     Raises:
         ScenarioError: It is no table; the message names the row, as a spreadsheet counts: the header is row 1.
     """
-    first = content.partition("\n")[0]
+    first = content.lstrip().partition("\n")[0]
     reader = csv.reader(StringIO(content, newline=""), delimiter=max(",;\t", key=first.count), strict=True)
     rows: list[tuple[str, dict[str, Any]]] = []
     header: list[str] | None = None
-    for number, cells in _numbered(reader, label):
-        if header is None:
-            header = [title.strip() for title in cells]
-            if twice := next((title for title in header if header.count(title) > 1), None):
-                raise ScenarioError(f"{label}: row 1: {twice or 'an empty title'} stands twice")
-        elif len(cells) > len(header):
-            raise ScenarioError(f"{label}: row {number}: has {len(cells)} cells, and the header {len(header)}")
-        elif any(cell.strip() for cell in cells):
-            given = {title: _value(cell.strip()) for title, cell in zip(header, cells, strict=False) if cell.strip()}
-            rows.append((f"row {number}", dict.fromkeys(header, "") | given))
+    number = 0
+    try:
+        for number, row in enumerate(reader, start=1):
+            cells = list(map(str.strip, row))
+            if not any(cells):
+                continue
+            if header is None:
+                header = cells
+                if twice := next((title for title in header if header.count(title) > 1), None):
+                    raise ScenarioError(f"{label}: row {number}: {twice or 'an empty title'} stands twice")
+            elif len(cells) > len(header):
+                raise ScenarioError(f"{label}: row {number}: has {len(cells)} cells, and the header {len(header)}")
+            else:
+                given = {title: _value(cell) for title, cell in zip(header, cells, strict=False)}
+                rows.append((f"row {number}", dict.fromkeys(header, "") | given))
+    except csv.Error as error:
+        raise ScenarioError(f"{label}: row {number + 1}: not CSV: {error}") from None
     if not rows:
         raise ScenarioError(f"{label}: has a header and no people")
     return rows
-
-
-def _numbered(reader: Iterator[list[str]], label: str) -> Iterator[tuple[int, list[str]]]:
-    number = 0
-    while True:
-        number += 1
-        try:
-            cells = next(reader, None)
-        except csv.Error as error:
-            raise ScenarioError(f"{label}: row {number}: not CSV: {error}") from None
-        if cells is None:
-            return
-        yield number, cells
 
 
 def are_people(rows: Sequence[Any]) -> bool:
@@ -77,6 +84,8 @@ def _is_person(row: Mapping[str, Any]) -> bool:
     found = set(filter(None, map(canonical, titles)))
     if not found & {"name", "background"}:
         return False
+    if any(_folded(title) in _PERSONAS for title in titles):
+        return True
     if len(found) < 3 and not found - {"name", "background"}:
         return len(found) == len(titles)
     return len(found) >= 3 or 2 * len(found) >= len(titles)
@@ -123,13 +132,13 @@ def _folded(title: str) -> str:
 
 
 def _person_of(number: int, row: Mapping[str, Any], fields: Mapping[str, str | None]) -> Draft:
-    named = next((title for title, field in fields.items() if field == "name" and row.get(title)), None)
-    first = {_folded(title): str(value) for title, value in row.items() if value}
-    name = str(row[named] if named else " ".join(first[n] for n in ("first_name", "last_name") if n in first))
-    draft = Draft(name or f"Person {number}", name or f"Person {number}")
+    names = sorted((title for title, field in fields.items() if field == "name"), key=lambda t: _folded(t) != "name")
+    named = next((title for title in names if row.get(title)), None)
+    name = str(row[named]) if named else full_name({_folded(title): row[title] for title in row if _is_name(title)})
+    draft = Draft(name or f"Person {number}")
     for title, value in row.items():
         field = fields[title]
-        if value in (None, "", [], {}) or title == named or (name and not named and _is_name(title)):
+        if value in EMPTY or title == named or (name and not named and _is_name(title)):
             continue
         if field is None:
             draft.leave(title, value, "a column that you left out")
@@ -137,8 +146,10 @@ def _person_of(number: int, row: Mapping[str, Any], fields: Mapping[str, str | N
             big_five(draft, value, title)
         elif field and field != "name":
             _FIELDS.get(field, _as_it_is(field))(draft, value, title)
+        elif _NUMBERS.fullmatch(title.strip()):
+            draft.leave(title, value, OF_FILE)
         else:
-            (listed(OF_FILE) if _NUMBERS.fullmatch(title.strip()) else labelled_facts())(draft, value, title)
+            labelled_facts()(draft, value, title)
     return draft
 
 
@@ -182,7 +193,7 @@ def _relations(draft: Draft, value: Any, place: str) -> None:
     if isinstance(value, Mapping):
         pairs = [(str(name), str(how)) for name, how in value.items()]
     else:
-        parts = (str(part).partition(RELATION) for part in _values_in(value))
+        parts = (str(part).partition(":") for part in _values_in(value))
         pairs = [(name.strip(), how.strip()) for name, _, how in parts]
     relations = draft.values.setdefault("relations", {})
     relations |= {draft.words(name, place): draft.words(how, place) for name, how in pairs}
@@ -191,7 +202,7 @@ def _relations(draft: Draft, value: Any, place: str) -> None:
 def _traits(draft: Draft, value: Any, place: str) -> None:
     """Take poles of the Big Five as these, other words as the character."""
     poles = value if isinstance(value, list) else [part.strip() for part in str(value).split(",")]
-    if all(pole in _POLES for pole in poles):
+    if all(pole in POLES for pole in poles):
         draft.add("traits", poles)
     else:
         text("character")(draft, value, place)
@@ -211,7 +222,7 @@ def _as_it_is(field: str) -> Rule:
 
 
 _FIELDS: dict[str, Rule] = {
-    **{field: _listed_field(field) for field in LISTS},
+    **{field: _listed_field(field) for field in _LISTS},
     **{field: text(field) for field in ("occupation", "character", "home", "style", "lifestyle", "activity")},
     "age": age,
     "background": _background,

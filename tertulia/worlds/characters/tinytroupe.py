@@ -8,9 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tertulia.worlds.characters.draft import (
-    OF_PROGRAM,
-    Draft,
+from tertulia.worlds.characters.draft import OF_PROGRAM, Draft
+from tertulia.worlds.characters.rules import (
     Rule,
     age,
     big_five,
@@ -47,7 +46,7 @@ def read_agent(agent: Mapping[str, Any]) -> Draft:
     """Return the person of an agent; a fragment has no name."""
     persona = agent["persona"]
     name = str(persona.get("name") or agent.get("name") or "")
-    draft = Draft(name, name)
+    draft = Draft(name)
     _table = nested(_PERSONA, labelled_facts())
     take(draft, agent, {"persona": lambda d, value, _: _table(d, _in_third_person(value, name), "persona")}
          | {"type": known, "json_serializable_class_name": known, "name": known}, listed(OF_PROGRAM))  # fmt: skip
@@ -82,25 +81,16 @@ _OCCUPATION: dict[str, Rule] = {
     "description": facts,
 }
 _PERSONALITY: dict[str, Rule] = {"traits": text("character"), "big_five": big_five}
-_PREFERENCES: dict[str, Rule] = {"interests": several("interests")}
-
-
-def _occupation(draft: Draft, value: Any, place: str) -> None:
-    if isinstance(value, Mapping):
-        take(draft, value, _OCCUPATION, labelled_facts(), f"{place}.")
-    else:
-        text("occupation")(draft, value, place)
-
 
 _PERSONA: dict[str, Rule] = {
     "name": known,
     "age": age,
-    "occupation": _occupation,
+    "occupation": nested(_OCCUPATION, labelled_facts(), text("occupation")),
     "residence": text("home"),
     "style": text("style"),
-    "personality": nested(_PERSONALITY, labelled_facts()),
+    "personality": nested(_PERSONALITY, labelled_facts(), text("character")),
     "personality_traits": text("character"),
-    "preferences": nested(_PREFERENCES, labelled_facts()),
+    "preferences": nested({"interests": several("interests")}, labelled_facts()),
     "interests": several("interests"),
     "long_term_goals": several("goals"),
     "goals": several("goals"),

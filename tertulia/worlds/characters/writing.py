@@ -41,12 +41,12 @@ def written(people: Sequence[ImportedPerson], format: str) -> str:
 
 def card_files(people: Sequence[ImportedPerson]) -> dict[str, str]:
     """Return a card of each person, by a name for its file."""
-    return {f"{_file_name(person.values['name'])}.json": written([person], "card_v3") for person in people}
+    return {f"{file_name(person.values['name'])}.json": written([person], "card_v3") for person in people}
 
 
-def _file_name(name: str) -> str:
-    """Return a name as that of a file; names of other scripts stay."""
-    return re.sub(r"[^\w-]+", "_", name).strip("_")[:80] or "person"
+def file_name(name: str) -> str:
+    """Return a name as that of a file, without its suffix; names of other scripts stay."""
+    return re.sub(r"[^\w-]+", "_", name)[:80].strip("_-") or "person"
 
 
 def card(values: Mapping[str, Any], situation: str | None) -> dict[str, Any]:

@@ -48,6 +48,17 @@ participants:
   - {name: Ines, background: Ines bakes bread., memories: ["The oven was cold at five."]}
   - {name: Joao, background: Joao fishes and is her cousin., memories: ["The nets were full."]}
 """
+TRIO = """
+kind: group_chat
+name: trio
+time: 2026-05-06 07:00
+description: Ines, Joao and Rui have to say who bakes for the fair.
+opening: {speaker: Ines, text: "Who bakes for the fair?"}
+participants:
+  - {name: Ines, character: talkative, descriptions: [Ines asks much.]}
+  - {name: Joao, character: gruff, descriptions: [Joao says little.]}
+  - {name: Rui, character: kind, descriptions: [Rui offers help.]}
+"""
 SETTING = ("temperature=0.7", "layout=chat_turns", "max_reply_tokens=80", "ending=off", "max_turns=4")
 
 
@@ -169,6 +180,20 @@ def test_a_dialogue_is_stopped_resumed_and_scored_by_a_surrogate(cli: Cli, llama
     assert {turn["speaker"] for turn in shown["turns"]} == {"Ines", "Joao"}
     assert f"smollm2 (surrogate of {llama}#embedded)" in cli("show", run, "--turn", "1", "--json").out
     assert all(turn["text"] and "<" not in turn["text"] for turn in shown["turns"])
+
+
+@pytest.mark.usefixtures("without_weights")
+def test_a_meeting_thinks_and_speaks(cli: Cli, llama: str, tmp_path: Path) -> None:
+    (tmp_path / "trio.yaml").write_text(TRIO, encoding="utf-8")
+    settings = [word for setting in ("temperature=0.7", "max_reply_tokens=200") for word in ("--set", setting)]
+    command = ("run", "trio.yaml", "--model", f"{llama}#embedded", "--lambda", "0", "--rounds", "1", *settings)
+    met = cli(*command, "--json")
+    assert met.code == 0, met
+    shown = cli("show", met.json["run"], "--json").json
+    assert [turn["round"] for turn in shown["turns"]] == [1]
+    told = cli("show", met.json["run"], "--turn", "1", "--json").json
+    assert {agent["agent"] for agent in told["cognition"]} == {"Ines", "Joao", "Rui"}
+    assert any(agent["thought"] for agent in told["cognition"])
 
 
 @pytest.mark.usefixtures("without_weights")

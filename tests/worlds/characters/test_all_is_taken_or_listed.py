@@ -7,18 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.character_files import (
-    AGENT,
-    CARD_V2,
-    CARD_V3,
-    FIELDS,
-    LOREBOOK,
-    PERSONA,
-    PROFILE,
-    SCRATCH,
-    json_file,
-    shared_files,
-)
+from support.character_files import PROFILE, SOURCES, json_file, shared_files
 
 from tertulia.worlds.characters.draft import ImportedPerson
 from tertulia.worlds.characters.reading import joined, read_people
@@ -64,31 +53,16 @@ def lost(source: Any, people: tuple[ImportedPerson, ...]) -> dict[str, set[str]]
     return found
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        FIELDS,
-        CARD_V2,
-        CARD_V3,
-        LOREBOOK,
-        AGENT,
-        PROFILE,
-        PERSONA,
-        SCRATCH,
-        [PROFILE],
-        {"agent_profile": PROFILE, "v": 7},
-    ],
-    ids=["v1", "v2", "v3", "lorebook", "tinytroupe", "sotopia", "sdialog", "scratch", "list", "wrapped"],
-)
+@pytest.mark.parametrize("source", [*SOURCES.values(), [PROFILE], {"agent_profile": PROFILE, "v": 7}])
 def test_every_word_of_a_file_is_taken_or_listed(source: Any, tmp_path: Path) -> None:
-    people = joined(read_people(json_file(tmp_path, source)).people)
+    people = joined(read_people(json_file(tmp_path, source)))
     assert lost(source, people) == {}
 
 
 def test_every_word_of_the_shared_files_is_taken_or_listed() -> None:
     for file in shared_files():
         if file.suffix == ".json":
-            people = joined(read_people(file).people)
+            people = joined(read_people(file))
             assert lost(json.loads(file.read_text(encoding="utf-8")), people) == {}, file.name
 
 

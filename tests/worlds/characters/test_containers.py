@@ -19,7 +19,7 @@ from tertulia.worlds.characters.reading import read_people
 def imported(content: bytes, folder: Path, name: str = "card.bin") -> ImportedPerson:
     file = folder / name
     file.write_bytes(content)
-    return read_people(file).people[0]
+    return read_people(file)[0]
 
 
 def refusal(content: bytes, folder: Path, name: str = "card.bin") -> str:
@@ -126,6 +126,6 @@ def test_an_encrypted_zip_is_refused(tmp_path: Path) -> None:
 def test_2_000_entries_of_a_lorebook_are_taken(tmp_path: Path) -> None:
     entries = [{**BOOK["entries"][0], "keys": [f"key {n}"], "content": f"Fact {n}."} for n in range(2000)]
     card: dict[str, Any] = {**CARD_V2, "data": {**CARD_V2["data"], "character_book": {"entries": entries}}}
-    person = read_people(json_file(tmp_path, card)).people[0]
+    person = read_people(json_file(tmp_path, card))[0]
     assert len(person.values["memories"]) == 2000
     assert len(person.not_taken) < 40

@@ -4,9 +4,9 @@ import time
 
 import pytest
 
+from tertulia.worlds.characters.examples import examples_of, parted
 from tertulia.worlds.characters.facts import facts_of
 from tertulia.worlds.characters.macros import resolved
-from tertulia.worlds.characters.spoken import examples_of, parted
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,15 @@ from tertulia.worlds.characters.spoken import examples_of, parted
         ("年齢: 三十", ["年齢: 三十"]),
         ("She sold the inn in May; he has not spoken since.", ["She sold the inn in May", "he has not spoken since."]),
         ("Fears: water; dogs", ["Fears: water; dogs"]),
+        ('[Character("Mirela")\n{\nCoat("grey [wool]" +\n "long")\n}]\nTall.', ["Coat: grey [wool], long", "Tall."]),
+        ('Character("Mirela")\n{\nCoat("grey"\n+ "long")\n}', ["Coat: grey, long"]),
+        ('[Character("Mirela") {\nCoat("grey")', ["Coat: grey"]),
+        ("## Work\n| Job | smith |\n|:---|---:|\n| A | b | c |", ["Work, Job: smith", "Work: A, b, c"]),
+        ("> tall\n```\n・身長：160cm\n● 大声", ["tall", "身長：160cm", "大声"]),
+        ("[{{char}}: coat(grey, long), hat(none)]", ["coat: grey, long", "hat: none"]),
+        ("[She is tall (very).]", ["She is tall (very)."]),
+        ("<p>She is <b>tall</b>.</p>She sings &amp; hums.<br/>Grey", ["She is tall.", "She sings & hums.", "Grey"]),
+        ("<Looks>\n<hair>red</hair>\n</Looks>\n***Job***: smith", ["Looks, hair: red", "Job: smith"]),
         ("", []),
     ],
 )

@@ -23,7 +23,7 @@ from tertulia.worlds.characters.reading import joined, read_people
 
 
 def person(source: Any, folder: Path, user: str | None = None) -> ImportedPerson:
-    return read_people(json_file(folder, source), user).people[0]
+    return read_people(json_file(folder, source), user)[0]
 
 
 def left(of: ImportedPerson) -> dict[str, str]:
@@ -76,22 +76,22 @@ def test_of_version_3_texts_have_the_nickname(tmp_path: Path) -> None:
 
 
 def test_a_lorebook_goes_to_the_people_beside_it_and_alone_has_a_guide(tmp_path: Path) -> None:
-    book = read_people(json_file(tmp_path, LOREBOOK, "book.json")).people
-    card = read_people(json_file(tmp_path, CARD_V2)).people
+    book = read_people(json_file(tmp_path, LOREBOOK, "book.json"))
+    card = read_people(json_file(tmp_path, CARD_V2))
     [both] = joined([*card, *book])
     assert {"text": "The ferry leaves at six, Mirela Stan knows.", "keys": ["ferry"]} in both.values["memories"]
     [guide] = joined(book)
     assert guide.values["name"] == "Guide"
     assert guide.values["memories"] == [{"text": "The ferry leaves at six, Guide knows.", "keys": ["ferry"]}]
-    [version_3] = read_people(json_file(tmp_path, {"spec": "lorebook_v3", "data": BOOK}, "v3.json")).people
+    [version_3] = read_people(json_file(tmp_path, {"spec": "lorebook_v3", "data": BOOK}, "v3.json"))
     assert len(version_3.values["memories"]) == 2
     others = {
         "entries": [{"text": "Fog.", "keys": ["mole"], "enabled": True}, {"entry": "Rain.", "keywords": ["roof"]}]
     }
-    [other] = read_people(json_file(tmp_path, others, "others.json")).people
+    [other] = read_people(json_file(tmp_path, others, "others.json"))
     assert [memory["keys"] for memory in other.values["memories"]] == [["mole"], ["roof"]]
     with pytest.raises(ScenarioError, match="a lorebook without an entry that holds"):
-        joined(read_people(json_file(tmp_path, {"entries": []}, "empty.json")).people)
+        joined(read_people(json_file(tmp_path, {"entries": []}, "empty.json")))
 
 
 def test_a_tinytroupe_agent_and_a_fragment_beside_it(tmp_path: Path) -> None:
@@ -117,10 +117,16 @@ def test_a_tinytroupe_agent_and_a_fragment_beside_it(tmp_path: Path) -> None:
     facts += ["Routine, Morning: Sweeps the platform.", "It smelled of coal.", "Health: A bad knee."]
     assert set(facts) <= set(agent.values["background"])
     assert set(left(agent)) == {"mental_state"}
-    fragment = read_people(json_file(tmp_path, FRAGMENT, "fragment.json")).people
+    fragment = read_people(json_file(tmp_path, FRAGMENT, "fragment.json"))
     assert "Belief: Rain is honest." in joined([agent, *fragment])[0].values["background"]
     with pytest.raises(ScenarioError, match="without a name; give the person's own file beside it"):
         joined(fragment)
+
+
+def test_parts_of_an_agent_may_be_texts(tmp_path: Path) -> None:
+    persona = {"name": "Oscar", "age": "30 years old", "occupation": "Baker", "personality": "calm"}
+    oscar = person({"type": "TinyPerson", "persona": persona}, tmp_path)
+    assert oscar.values == {"name": "Oscar", "age": 30, "occupation": "Baker", "character": "calm"}
 
 
 def test_a_sotopia_profile(tmp_path: Path) -> None:
@@ -147,7 +153,7 @@ def test_a_generative_agents_folder_and_a_link_in_it(tmp_path: Path) -> None:
     memory.mkdir(parents=True)
     json_file(memory, SCRATCH, "scratch.json")
     for folder in (tmp_path, tmp_path / "personas", memory.parent, memory):
-        [ada] = read_people(folder).people
+        [ada] = read_people(folder)
         assert ada.values["character"] == "stern, fair"
         assert ada.values["home"] == "kitchen at Quinn House"
     assert "Favourite saying: What is sealed is sealed." in ada.values["background"]
@@ -156,6 +162,17 @@ def test_a_generative_agents_folder_and_a_link_in_it(tmp_path: Path) -> None:
     (tmp_path / "linked" / "bootstrap_memory").symlink_to(memory)
     with pytest.raises(ScenarioError, match="a folder without"):
         read_people(tmp_path / "linked")
+
+
+def test_a_name_is_never_a_macro_in_the_texts_that_have_it(tmp_path: Path) -> None:
+    card = person({**CARD_V2, "data": {"name": "{{char}} & {{user}}", "description": "{{char}} waits."}}, tmp_path)
+    assert (card.values["name"], card.values["background"]) == ("char & user", ["char & user waits."])
+
+
+def test_a_fragment_has_the_name_of_the_person_it_goes_to(tmp_path: Path) -> None:
+    fragment = person({**FRAGMENT, "persona": {"beliefs": ["{{char}} is right."]}}, tmp_path)
+    [whole] = joined([person(AGENT, tmp_path), fragment])
+    assert "Belief: Tobias Kern is right." in whole.values["background"]
 
 
 def test_two_people_of_one_name_are_refused(tmp_path: Path) -> None:

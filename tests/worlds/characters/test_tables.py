@@ -5,17 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.character_files import (
-    AGENT,
-    CARD_V2,
-    CARD_V3,
-    LOREBOOK,
-    PERSONA,
-    PROFILE,
-    SCRATCH,
-    json_file,
-    shared_files,
-)
+from support.character_files import AGENT, SOURCES, json_file, shared_files
 
 from tertulia.state.errors import ScenarioError, UsageError
 from tertulia.worlds.characters.draft import ImportedPerson
@@ -26,7 +16,7 @@ from tertulia.worlds.characters.writing import FORMATS, card_files, written
 def people(text: str, folder: Path, columns: dict[str, str | None] | None = None) -> tuple[ImportedPerson, ...]:
     file = folder / "people.txt"
     file.write_text(text, encoding="utf-8")
-    return read_people(file, columns=columns).people
+    return read_people(file, columns=columns)
 
 
 def test_columns_have_synonyms_and_any_other_is_a_fact(tmp_path: Path) -> None:
@@ -39,6 +29,11 @@ def test_columns_have_synonyms_and_any_other_is_a_fact(tmp_path: Path) -> None:
         "secrets": ["fears heights"],
     }
     assert [left.field for left in ida.not_taken] == ["id"]
+
+
+def test_the_column_name_is_the_name_whichever_stands_first(tmp_path: Path) -> None:
+    [ida] = people("\nNickname,Name\nIdi,Ida Roos\n", tmp_path)
+    assert ida.values == {"name": "Ida Roos", "background": ["Nickname: Idi"]}
 
 
 def test_a_mapping_names_and_leaves_out_columns(tmp_path: Path) -> None:
@@ -66,6 +61,11 @@ def test_texts_alone_are_people_with_a_number(text: str, tmp_path: Path) -> None
     assert pilot.values == {"name": "Person 2", "background": ["A pilot"]}
 
 
+def test_a_persona_may_have_any_fields_beside_it(tmp_path: Path) -> None:
+    [nurse] = people('{"persona": "A nurse", "general domain (top 1 percent)": "Health", "n": 3}', tmp_path)
+    assert nurse.values["background"] == ["A nurse", "General domain (top 1 percent): Health", "N: 3"]
+
+
 def test_more_people_than_a_scenario_takes_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match=r"has 1,001 people, and 1,000 are read"):
         people(json.dumps([f"Text {n}" for n in range(1001)]), tmp_path)
@@ -88,20 +88,17 @@ def test_people_by_name_within_a_file_of_another_program(tmp_path: Path) -> None
     assert [left.field for left in ida.not_taken] == ["version", "turns"]
 
 
-SOURCES: list[Any] = [CARD_V2, CARD_V3, LOREBOOK, AGENT, PROFILE, PERSONA, SCRATCH]
-
-
 @pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("source", SOURCES, ids=["v2", "v3", "lorebook", "tinytroupe", "sotopia", "sdialog", "scratch"])
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
 def test_people_are_the_same_after_writing_and_reading(source: Any, format: str, tmp_path: Path) -> None:
-    first = joined(read_people(json_file(tmp_path, source)).people)
+    first = joined(read_people(json_file(tmp_path, source)))
     assert_same(first, format, tmp_path)
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_shared_people_are_the_same_after_writing_and_reading(format: str, tmp_path: Path) -> None:
     for file in shared_files():
-        assert_same(joined(read_people(file).people), format, tmp_path)
+        assert_same(joined(read_people(file)), format, tmp_path)
 
 
 def assert_same(first: tuple[ImportedPerson, ...], format: str, folder: Path) -> None:
@@ -109,7 +106,7 @@ def assert_same(first: tuple[ImportedPerson, ...], format: str, folder: Path) ->
     again: list[ImportedPerson] = []
     for text in texts:
         (folder / "written").write_text(text, encoding="utf-8")
-        again += read_people(folder / "written").people
+        again += read_people(folder / "written")
     assert [dict(person.values) for person in again] == [dict(person.values) for person in first]
     if format == "card_v3":
         assert [person.situation for person in again] == [person.situation for person in first]
@@ -130,9 +127,9 @@ def test_hard_values_survive_a_table(tmp_path: Path) -> None:
 
 
 def test_a_card_that_another_program_changed_is_read_as_it_is_now(tmp_path: Path) -> None:
-    card = json.loads(written(joined(read_people(json_file(tmp_path, AGENT)).people), "card_v3"))
+    card = json.loads(written(joined(read_people(json_file(tmp_path, AGENT))), "card_v3"))
     card["data"]["description"] = "He has sold the signal."
-    [person] = read_people(json_file(tmp_path, card, "changed.json")).people
+    [person] = read_people(json_file(tmp_path, card, "changed.json"))
     assert person.values["background"] == ["He has sold the signal."]
     assert "extensions.tertulia" in {left.field for left in person.not_taken}
 
