@@ -120,7 +120,7 @@ def read_answer(
         raise UnusableReplyError("breaks_off")
     text = split.rest[:_LONGEST]
     found, broken, begins = _find_object(text, fields, forms)
-    if is_cut and broken is None and folded_words(_AROUND.sub("", text[:begins])):
+    if is_cut and broken is None and re.search(r"\w|<!--", _AROUND.sub("", text[:begins])):
         raise UnusableReplyError("breaks_off")
     values: dict[str, str | bool | int] = {}
     with_actions: dict[str, str] = {}
