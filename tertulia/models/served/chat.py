@@ -257,7 +257,7 @@ class ChatModel:
             reply_tokens += answer.reply_tokens
             more = room * 2 if room and is_cut(answer) and attempt < _REPEATS else None
             try:
-                reply = self._read(answer.text, request)
+                reply = self._read(answer, request)
             except UnusableReplyError as error:
                 problem = str(error)
                 if more is None:
@@ -274,18 +274,18 @@ class ChatModel:
             room = more or room
         raise ModelError(unread(self.id, problem, answer, 1 + _REPEATS, room))
 
-    def _read(self, written: str, request: GenerationRequest) -> Reply:
+    def _read(self, answer: ChatAnswer, request: GenerationRequest) -> Reply:
         """Return the reply of an answer; if no field is required, one that is no object is taken verbatim."""
         prompt = request.prompt.source
         speaker = prompt.speaker if prompt is not None else ""
         scene = Scene(speaker, tuple(name for name in request.people if name != speaker), request.actions)
         forms = form_of(prompt), shown_form(request.fields, request.language)
         try:
-            return read_answer(written, request.fields, self.tokenizer, forms, scene)
+            return read_answer(answer.text, request.fields, self.tokenizer, forms, scene, is_cut=is_cut(answer))
         except UnusableReplyError:
             if not all(field.is_optional for field in request.fields):
                 raise
-            return read_prose(written, request.fields, scene)
+            return read_prose(answer.text, request.fields, scene, is_cut=is_cut(answer))
 
     async def _answer(
         self, messages: Sequence[Message], request: GenerationRequest, seed: int, room: int | None, server: Server

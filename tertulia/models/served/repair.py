@@ -42,6 +42,9 @@ _ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _NUMBER = re.compile(r"(?<![\d.,])[-−]?(\d{1,9})(?:\.0+)?(?!\d|[.,]\d)")
 _SENTENCES = re.compile(rf".*{SENTENCE_END}['’”\")]?(?=\s|$)", re.DOTALL)
 _CONTROLS = re.compile(rf"[{CONTROLS}]+")
+#: Signs around an object that are no talk.
+_AROUND = re.compile(r"```\s*json\b|<[^<>]{1,40}>|\[\w{1,40}\]|\bassistant\b", re.IGNORECASE)
+_BREAKS_OFF = "the answer breaks off: said up to its last whole sentence"
 _FENCED = re.compile(r"[\s\ufeff]*(?:```\w{0,12}\s*)?(?=\{)")
 #: Numbers from 0 to 10 in words, but for those that are articles as well.
 _NUMBERS = {
@@ -97,6 +100,8 @@ def read_answer(
     tokenizer: Tokenizer,
     forms: Sequence[Mapping[str, str]] = (),
     scene: Scene = Scene(),
+    *,
+    is_cut: bool = False,
 ) -> Reply:
     """Return the reply that an answer holds: one without tokens, whose text is the clean JSON object.
 
@@ -105,6 +110,7 @@ def read_answer(
     Args:
         tokenizer: Counts the tokens by which a text is limited.
         forms: The placeholders that the model was shown for the fields, by name; an answer of these alone says nothing.
+        is_cut: Whether the answer met a limit: an object behind words may be a draft then, in a thought without marks.
 
     Raises:
         UnusableReplyError: There is no object in it, a value is missing or not of its kind, or it is the form itself.
@@ -112,23 +118,20 @@ def read_answer(
     split = _without_thought(written, fields)
     if split.is_open and "{" not in split.rest:
         raise UnusableReplyError("breaks_off")
-    found, broken = _find_object(split.rest[:_LONGEST], fields, forms)
+    text = split.rest[:_LONGEST]
+    found, broken, begins = _find_object(text, fields, forms)
+    if is_cut and broken is None and re.search(r"\w|<!--", _AROUND.sub("", text[:begins])):
+        raise UnusableReplyError("breaks_off")
     values: dict[str, str | bool | int] = {}
     with_actions: dict[str, str] = {}
     keys = {field.name: _key_of(field, found, fields) for field in fields}
     for field in fields:
         key = keys[field.name]
-        if key is None or found[key] is None:
-            if not field.is_optional:
-                raise UnusableReplyError("missing", field)
-            values[field.name] = _nothing(field)
-            continue
         try:
+            if key is None or found[key] is None:
+                raise UnusableReplyError("missing", field)
             value = _read(field, found[key], tokenizer, scene, broken_off=key == broken)
-            values[field.name] = value
-            if field.kind == "speech" and scene.actions != "keep" and has_actions(str(value)):
-                with_actions[field.name] = str(value)
-                values[field.name] = _words(str(value), field)
+            values[field.name] = _words(str(value), field, scene, with_actions) if field.kind == "speech" else value
         except UnusableReplyError:
             if not field.is_optional:
                 raise
@@ -139,36 +142,45 @@ def read_answer(
     if any(says_only_placeholders(fields, values, form) for form in forms):
         raise UnusableReplyError("form")
     beside = [str(value) for key, value in found.items() if key not in keys.values() and is_thought_key(key)]
-    is_cut = any(field.kind == "speech" and keys[field.name] == broken for field in fields if broken is not None)
-    return Reply(
-        text=json.dumps(values, ensure_ascii=False),
-        tokens=(),
-        text_tokens=(0, 0),
-        fields=values,
-        thought="\n".join(filter(None, (split.thought, *beside)))[:LONGEST_THOUGHT] or None,
-        with_actions=with_actions or None,
-        remark="the answer breaks off: said up to its last whole sentence" if is_cut else None,
-    )
+    breaks_off = broken is not None and any(keys[field.name] == broken for field in speech)
+    thought = "\n".join(filter(None, (split.thought, *beside)))[:LONGEST_THOUGHT]
+    return _reply_of(values, thought, with_actions, _BREAKS_OFF if breaks_off else None)
 
 
-def read_prose(written: str, fields: Sequence[ReplyField], scene: Scene = Scene()) -> Reply:
+def read_prose(written: str, fields: Sequence[ReplyField], scene: Scene = Scene(), *, is_cut: bool = False) -> Reply:
     """Return an answer that is no object as the first speech of a reply, verbatim, line breaks and all.
 
-    It is for callers that ask for several replies and can read a list of them; other requested fields are empty.
+    It is for callers that ask for several replies and can read a list of them; other requested fields are empty. An
+    answer that met a limit ends with its last whole sentence.
 
     Raises:
         UnusableReplyError: Nothing is written.
     """
     split = split_thought(written)
-    text = line_of(split.rest[:_LONGEST], scene.speaker, scene.others)
-    if scene.actions != "keep":
-        text = "\n".join(map(words_of, text.splitlines()))
+    field = next(field for field in fields if field.kind == "speech")
+    text = whole_characters(line_of(split.rest[:_LONGEST], scene.speaker, scene.others))
+    if is_cut:
+        text = _whole_sentences(text)
     if not folded_words(text):
-        raise UnusableReplyError("breaks_off" if split.is_open else "no_object")
+        raise UnusableReplyError("breaks_off" if split.is_open or is_cut else "no_object")
+    with_actions: dict[str, str] = {}
     values = {field.name: _nothing(field) for field in fields}
-    values[next(field.name for field in fields if field.kind == "speech")] = whole_characters(text)
-    text = json.dumps(values, ensure_ascii=False)
-    return Reply(text=text, tokens=(), text_tokens=(0, 0), fields=values, thought=split.thought or None)
+    values[field.name] = _words(text, field, scene, with_actions)
+    return _reply_of(values, split.thought, with_actions, _BREAKS_OFF if is_cut else None)
+
+
+def _reply_of(
+    values: dict[str, str | bool | int], thought: str, with_actions: dict[str, str], remark: str | None
+) -> Reply:
+    return Reply(
+        text=json.dumps(values, ensure_ascii=False),
+        tokens=(),
+        text_tokens=(0, 0),
+        fields=values,
+        thought=thought or None,
+        with_actions=with_actions or None,
+        remark=remark,
+    )
 
 
 def _nothing(field: ReplyField) -> str | bool | int:
@@ -203,11 +215,11 @@ def _is_reply(found: Any, fields: Sequence[ReplyField]) -> bool:
 
 def _find_object(
     text: str, fields: Sequence[ReplyField], forms: Sequence[Mapping[str, str]]
-) -> tuple[dict[str, Any], str | None]:
-    """Return the values in an answer by their keys, and the key of the value that breaks off, if there is one."""
+) -> tuple[dict[str, Any], str | None, int]:
+    """Return the values in an answer by their keys, the key of the value that breaks off, and the object's place."""
     wanted = {folded(field.name) for field in fields}
     best: dict[str, Any] | None = None
-    end = most = 0
+    end = most = begins = 0
     for place in _places(text):
         if place < end:  # within an object that was read
             continue
@@ -219,12 +231,13 @@ def _find_object(
             continue
         end, keys = behind, len(wanted & set(map(folded, found)))
         if keys >= most and (best is None or _says_something(found, fields, forms)):
-            best, most = found, keys
+            best, most, begins = found, keys, place
     if best is not None:
-        return best, None
+        return best, None, begins
     if "{" not in text:
         raise UnusableReplyError("no_object")
-    return _find_values(text[text.index("{") :], fields)
+    begins = text.index("{")
+    return *_find_values(text[begins:], fields), begins
 
 
 def _says_something(found: Mapping[str, Any], fields: Sequence[ReplyField], forms: Sequence[Mapping[str, str]]) -> bool:
@@ -338,9 +351,12 @@ def _read(field: ReplyField, value: Any, tokenizer: Tokenizer, scene: Scene, *, 
     return _shortened(text, field.max_tokens, tokenizer)
 
 
-def _words(line: str, field: ReplyField) -> str:
-    """Return the words of a line that has actions."""
-    words = words_of(line)
+def _words(text: str, field: ReplyField, scene: Scene, with_actions: dict[str, str]) -> str:
+    """Return the words of a text, and note the text by its field if actions are set apart from them."""
+    if scene.actions == "keep" or not any(map(has_actions, lines := text.splitlines())):
+        return text
+    with_actions[field.name] = text
+    words = "\n".join(map(words_of, lines)).strip()
     if not folded_words(words):
         raise UnusableReplyError("nothing", field)
     return words

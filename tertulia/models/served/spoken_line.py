@@ -1,7 +1,8 @@
 """A spoken line as a served model writes it: without marks of chat templates, labels, and other people's lines.
 
 1. Marks of chat templates are never spoken: signs of their shapes (`<|…|>`, `<｜…｜>`, `[|…|]`), and a list of others.
-   A message ends with some of them, and another begins with some: the line is the text before, if it has words.
+   A message ends with some of them, and another begins with some: the line is the text before, if it has words. A
+   message of another role is passed over.
 2. The speaker's own label (`Ines:`, `**Ines:**`) goes. The line ends at the label of another person: at the beginning
    of a line, or behind a sentence if a capital follows; names quoted within a sentence stay. If no other name is known,
    and the speaker's own label is there, any line that begins with a name and a colon is another person's.
@@ -19,21 +20,27 @@ from tertulia.state.text import folded, folded_words
 
 _LISTED = (
     r"s|eos|bos|pad|unk|mask|sep|cls|eo[dtmp]|so[ps]|gmask|sop|(?:start|end|beginning)_of_\w{1,20}|im_(?:start|end|sep)|"
-    r"(?:end|start)oftext|extra_id_\d+|unused\d+|reserved_\w{1,30}|special_\d+|_(?:user|bot|system)|turn|0x[0-9a-f]{2}"
+    r"(?:end|start)oftext|extra_id_\d+|unused\d+|reserved_\w{1,30}|special_\d+|_(?:user|bot|system)|0x[0-9a-f]{2}"
 )
 _MARK = re.compile(
+    r"(?P<struck>(?<=\w )<s>[^<>\n]{1,200}</s>)|"  # words, in HTML
     r"<\|[^\s<>|]{1,60}\|?>|<[^\s<>|]{1,60}\|>|<｜[^\n<>｜]{1,60}｜>|\[\|[\w ]{1,40}\|\]"
     rf"|</?(?:{_LISTED})>|<<\/?SYS>>|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|EOS|gMASK)\]"
     r"|<role>\w{1,20}</role>|\]~!?b\[|\]~b\]|\[e~\["
+    r"|(?<![^\n])### (?:Instruction|Input|Response):|(?<=[.!?…。！？\"”]) (?-i:USER|ASSISTANT):"  # Alpaca, Vicuna
     r"|<\|\w{0,60}\|?$|</s$",  # cut off in the middle
     re.IGNORECASE,
 )
 #: Marks with which a message ends or begins; others are passed over.
 _BORDER = re.compile(
     r"end|start|begin|eo[stmdp]\b|bos\b|stop|return|call|user|assistant|system|human|bot\b|turn|header|inst|role|</?s\b|"
-    r"\]~|\[e~|im_|sys",
+    r"\]~|\[e~|im_|sys|###",
     re.IGNORECASE,
 )
+#: Marks and roles with which the text of another begins, and the model's own.
+_THEIRS = re.compile(r"user|human|system(?:\b|_)|\[INST|### In", re.IGNORECASE)
+_OURS = re.compile(r"assistant|bot\b|bot_|model|\[/INST|response", re.IGNORECASE)
+_THEIR_ROLE = re.compile(r"\s*(?:user|human|system|tool)[ \t]*(?:\n|(?=<)|$)", re.IGNORECASE)
 _ROLE = re.compile(r"\s*(?:assistant|model|chatbot)\b(?:[ \t]*\n|(?=<)|$)|\s*(?:assistant|model)(?=\n)", re.IGNORECASE)
 
 _ROLES = ("user", "human", "assistant", "system", "narrator")
@@ -67,19 +74,24 @@ def line_of(written: str, speaker: str, others: Collection[str] = ()) -> str:
 
 
 def without_marks(text: str) -> str:
-    """Return a text without the marks of chat templates: the first message in it that has words."""
-    kept, end, begins = "", 0, False
-    for mark in _MARK.finditer(text):
-        kept += _headless(text[end : mark.start()], begins)
+    """Return a text without the marks of chat templates: the model's first message in it that has words."""
+    kept, end, begins, is_theirs = "", 0, False, False
+    for mark in (*_MARK.finditer(text), None):
+        if mark is not None and mark["struck"]:
+            continue
+        piece = text[end : mark.start() if mark else None]
+        if begins and _ROLE.match(piece):
+            piece, is_theirs = _ROLE.sub("", piece, count=1), False
+        elif begins and _THEIR_ROLE.match(piece):
+            is_theirs = True
+        kept += "" if is_theirs else piece
+        if mark is None:
+            break
         end, begins = mark.end(), bool(_BORDER.search(mark[0]))
         if begins and folded_words(kept[-200:]):
-            return kept
-    return kept + _headless(text[end:], begins)
-
-
-def _headless(text: str, begins: bool) -> str:
-    """Return the text behind a mark without the role that a message may begin with."""
-    return _ROLE.sub("", text, count=1) if begins and _ROLE.match(text) else text
+            break
+        is_theirs = not _OURS.search(mark[0]) and (is_theirs or bool(_THEIRS.search(mark[0])))
+    return kept
 
 
 def _own_lines(text: str, speaker: str, others: Collection[str]) -> str:

@@ -26,13 +26,16 @@ _TAGS = (
     r"think(?:ing|_fast|_faster)?|thoughts?|reason(?:ing)?|reflection|seed:(?:think|cot_budget_reflect)|mm:think|"
     r"analysis|scratchpad|inner[_ ]?(?:monologue|thoughts?)|antthinking|longcat_think|chain[_ ]of[_ ]thought|cot"
 )
+_LESS, _MORE = r"(?:<|&lt;)\s?", r"\s?(?:>|&gt;)"
 _PAIR = re.compile(
-    rf"(?P<opening><(?:{_TAGS})(?:\s[^<>]{{0,80}})?>|\[THINK(?:ING)?\]|◁think▷|<\|(?:{_TAGS})\|>|"
+    rf"(?P<opening>{_LESS}(?:{_TAGS})(?:\s[^<>&]{{0,80}})?{_MORE}|\[THINK(?:ING)?\]|◁think▷|<\|(?:{_TAGS})\|>|"
     r"<\|begin_of_thought\|>|<\|START_THINKING\|>|<\|inner_prefix\|>|<\|channel>thought\b)"
-    rf"|</(?:{_TAGS})\s{{0,5}}>|\[/THINK(?:ING)?\]|◁/think▷|<\|/(?:{_TAGS})\|>|"
+    rf"|{_LESS}/\s?(?:{_TAGS}){_MORE}|\[/THINK(?:ING)?\]|◁/think▷|<\|/(?:{_TAGS})\|>|"
     r"<\|end_of_thought\|>|<\|END_THINKING\|>|<\|inner_suffix\|>|<channel\|>",
     re.IGNORECASE,
 )
+#: The name of a mark, which its opening and its closing one have in common.
+_NAME = re.compile(rf"{_TAGS}|inner|channel", re.IGNORECASE)
 _CHANNEL = re.compile(r"<\|channel\|>\s*(\w*)(?:(?!<\|message\|>)[^\n]){0,200}<\|message\|>", re.IGNORECASE)
 _CHANNEL_END = re.compile(r"<\|(?:end|return|call|start|channel)\|>", re.IGNORECASE)
 #: Channels without their marks, as a server writes them that drops special tokens. A word would have a space behind it.
@@ -121,36 +124,43 @@ def _under_headings(written: str) -> Split | None:
 def _between_marks(written: str) -> Split:
     """Return the answer without the texts between marks.
 
-    A closing mark without an opening one ends a thought that began in the prompt. If more marks open than close, the
-    last closing one ends the thought: a model may name its marks while it thinks.
+    A closing mark without an opening one ends a thought that began in the prompt. If more marks of a name open than
+    close, the last closing one ends the thought: a model may name its marks while it thinks.
     """
-    marks = [(mark.start(), mark.end(), mark["opening"] is not None) for mark in _PAIR.finditer(written)]
+    marks = [*_PAIR.finditer(written)]
+    names = [_name(mark) for mark in marks]
     thoughts: list[str] = []
     rest: list[str] = []
     end = place = 0
     while place < len(marks):
-        start, behind, opens = marks[place]
-        if not opens:
-            thoughts += [*rest, written[end:start]]
-            rest, end, place = [], behind, place + 1
-            continue
-        rest.append(written[end:start])
-        closing = _closing(marks, place)
-        if closing is None:
-            thoughts.append(written[behind:])
-            return Split(_joined(thoughts), "".join(rest), is_open=True)
-        thoughts.append(written[behind : marks[closing][0]])
-        end, place = marks[closing][1], closing + 1
+        rest.append(written[end : marks[place].start()])
+        if marks[place]["opening"] is None:
+            thoughts, rest, closing = [*thoughts, *rest], [], place
+        else:
+            found = _closing(marks, names, place)
+            if found is None:
+                return Split(_joined([*thoughts, written[marks[place].end() :]]), "".join(rest), is_open=True)
+            closing = found
+            thoughts.append(written[marks[place].end() : marks[closing].start()])
+        end, place = marks[closing].end(), closing + 1
     return Split(_joined(thoughts), "".join([*rest, written[end:]]))
 
 
-def _closing(marks: list[tuple[int, int, bool]], opening: int) -> int | None:
+def _name(mark: re.Match[str]) -> str:
+    found = _NAME.search(mark[0].replace("_of_", " "))
+    return found[0].lower() if found else ""
+
+
+def _closing(marks: list[re.Match[str]], names: list[str], opening: int) -> int | None:
     """Return the place of the mark that closes one, or of the last that could; `None` if none does."""
     depth, last = 0, None
     for place in range(opening, len(marks)):
-        depth += 1 if marks[place][2] else -1
-        if not marks[place][2]:
-            last = place
+        if names[place] != names[opening]:
+            continue
+        if marks[place]["opening"] is not None:
+            depth += 1
+            continue
+        depth, last = depth - 1, place
         if depth == 0:
             break
     return last

@@ -63,6 +63,7 @@ THOUGHTS = {
     "harmony without its marks, words first": f"assistantanalysis\n\nWe need {D}\n\nassistantfinal\n\n{G}",
     "a thought before words, without marks": f"The person wants JSON. First {D}\nThat is too blunt.\n\n{G}",
     "an answer that is corrected": f"{D}\n\nWait, that is inconsistent. Corrected answer:\n\n{G}",
+    "marks with spaces": f"< think >{D}</ think >{G}",
     "a thought in the values": written(f"<think>SECRET</think>{WORDS}"),
     "a thought in the values, opened in the prompt": written(f"SECRET, I think.</think> {WORDS}"),
     "a thought beside the speech": written(WORDS, thought="SECRET", reasoning="SECRET too"),
@@ -83,6 +84,10 @@ MARKS = {
     "eos and padding": "W<eos><pad><pad>",
     "a mark cut off": "W<|im_e",
     "MiniMax": "W[e~[",
+    "an echoed turn of Mistral": "[SYSTEM_PROMPT]Be.[/SYSTEM_PROMPT][INST] Go on. [/INST] W</s>",
+    "an echoed turn of ChatML": "<|im_start|>user\nGo on.<|im_end|>\n<|im_start|>assistant\nW",
+    "Alpaca": "### Response:\nW\n\n### Instruction:\nGo on.",
+    "Vicuna": "W USER: go on ASSISTANT: Yes.",
 }
 
 OTHERS = {
@@ -107,6 +112,7 @@ HONEST = {
     "an address": "Look at https://a.example/b_c_d?x=[1]|2#top, page *3*.",
     "a list": "- one * two # three > four",
     "somebody quoted with a colon": "I asked Joao: where is it? On the list: Ines: owes. Note: it is mine.",
+    "a word struck out": "The <s>old</s> new price is $5 * 3.",
     "an address with a colon": "Joao: listen to me.",
 }
 
@@ -146,6 +152,21 @@ def test_thoughts_are_kept_apart() -> None:
 def test_a_thought_alone_is_no_line(answer: str) -> None:
     with pytest.raises(UnusableReplyError):
         read(answer)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"## Thinking\n{D}",
+        f"<!-- {D}",
+        f'{{"thinking": {{"draft": {D}',
+        f"```thinking\n{D}",
+        f"<think>{D}<cot>a</cot>{D}",
+    ],
+)
+def test_a_draft_in_an_answer_that_was_cut_is_no_line(answer: str) -> None:
+    with pytest.raises(UnusableReplyError, match="breaks off"):
+        read_answer(answer, FIELDS, RehearsalTokenizer(), scene=Scene("Ines", ("Joao",)), is_cut=True)
 
 
 def test_the_line_of_another_alone_is_no_line() -> None:
