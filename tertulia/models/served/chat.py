@@ -66,6 +66,7 @@ from tertulia.models.served.repair import Scene, UnusableReplyError, read_answer
 from tertulia.models.served.server_answers import cut_note
 from tertulia.models.served.server_client import ServerClient
 from tertulia.models.served.servers import Server
+from tertulia.models.served.thoughts import split_thought
 from tertulia.prompts.placeholders import form_of
 from tertulia.prompts.shape import ask_again, schema_of, shown_form
 from tertulia.state.errors import AttentionUnavailableError, ModelError
@@ -87,6 +88,9 @@ T = TypeVar("T")
 
 #: How often a model is asked again for a reply that can't be read.
 _REPEATS = 4
+
+#: Characters of an unreadable answer that the model is shown again.
+_LONGEST_AGAIN = 2000
 
 
 def open_chat_model(
@@ -262,7 +266,8 @@ class ChatModel:
                 problem = str(error)
                 if more is None:
                     again = ask_again(fields, error.in_words(request.language), request.language)
-                    messages += [("assistant", answer.text.strip()[:2000] or "…"), ("user", again)]
+                    said = split_thought(answer.text[:_LONGEST_AGAIN]).rest.strip()
+                    messages += [("assistant", said or "…"), ("user", again)]
             else:
                 if reply.remark is None or more is None:
                     is_counted = prompt_tokens or answer.note
