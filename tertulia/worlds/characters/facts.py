@@ -42,7 +42,7 @@ _BOLD = re.compile(r"(\*{2,3}|__)([^*_\n]{1,60})\1\s*([:：=]?)\s*")
 _NO_LABEL = re.compile(r"(she|he|they|it|i|you|we|her|his|their|my|your|the|there|this|that|when|if)\b", re.IGNORECASE)
 _LABELLED = re.compile(r"([^\W_][^\n:：.!?;\"“”()]{0,40}?)\s*[:：]\s+(?=\S)")
 _LABEL_ALONE = re.compile(r"([^\W_][^\n:：.!?;\"“”()]{0,40}?)\s*[:：]")
-_SEMICOLON = re.compile(r";\s+")
+_SEMICOLON = re.compile(r"(?<=;)\s+")
 _WORDS_OF_A_PART = 3
 _STRONG = re.compile(r"(\*\*|__)(\S|\S[^\n]{0,400}?\S)\1")
 

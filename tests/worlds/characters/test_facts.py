@@ -29,7 +29,7 @@ from tertulia.worlds.characters.macros import resolved
         ("Sie mag Brot.\r\nSie singt. Sie singt.", ["Sie mag Brot.", "Sie singt."]),
         ("她修锁。她从不借钥匙。", ["她修锁。", "她从不借钥匙。"]),
         ("年齢: 三十", ["年齢: 三十"]),
-        ("She sold the inn in May; he has not spoken since.", ["She sold the inn in May", "he has not spoken since."]),
+        ("She sold the inn in May; he has not spoken since.", ["She sold the inn in May;", "he has not spoken since."]),
         ("Fears: water; dogs", ["Fears: water; dogs"]),
         ('[Character("Mirela")\n{\nCoat("grey [wool]" +\n "long")\n}]\nTall.', ["Coat: grey [wool], long", "Tall."]),
         ('Character("Mirela")\n{\nCoat("grey"\n+ "long")\n}', ["Coat: grey, long"]),
