@@ -1,6 +1,7 @@
 """Folders of Generative Agents runs as they lie on disk: their two forms, base towns, forks, and made-up texts."""
 
 import json
+import shutil
 from datetime import datetime
 from pathlib import Path
 
@@ -97,11 +98,9 @@ def test_steps_without_content_and_linked_ones_are_passed_over(run: RunBuilder, 
 
 
 def test_a_folder_of_runs_names_them(run: RunBuilder, tmp_path: Path) -> None:
-    run.write()
-    for given in (tmp_path, tmp_path.parent):
-        with pytest.raises(
-            ScenarioError, match=rf"is a folder of Generative Agents runs; .*: .*{run.folder}"
-        ) as raised:
+    deeper = shutil.copytree(run.write(), tmp_path / "program" / "storage" / "run")
+    for given, named in ((tmp_path, run.folder), (tmp_path / "program", deeper)):
+        with pytest.raises(ScenarioError, match=rf"is a folder of Generative Agents runs; .*: .*{named}") as raised:
             read_run(given)
         assert "\n" not in str(raised.value)
     with pytest.raises(ScenarioError, match=rf"is a part of a Generative Agents run; give the run: {run.folder}"):
