@@ -53,6 +53,7 @@ MAKING: tuple[Command, ...] = (
 NOT_ASKED = frozenset(
     {
         *("view", "score", "scenarios", "settings", "nodes list", "nodes check", "scores list", "scores add", "graph"),
+        *("people import", "people check", "people export"),
         *("trust", "doctor", "lab check", "stop"),
     }
 )
