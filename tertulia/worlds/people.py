@@ -140,7 +140,7 @@ def people_from(
 
     Args:
         user: The name in the place of a card's `{{user}}`.
-        columns: By column of a table, the field that it is; `None` for one that is not read.
+        columns: By column of a table, the field that it is; `None` for a column that is not read.
 
     Raises:
         NotFoundError: There is no such file.

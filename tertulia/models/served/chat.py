@@ -266,7 +266,7 @@ class ChatModel:
                 problem = str(error)
                 if more is None:
                     again = ask_again(fields, error.in_words(request.language), request.language)
-                    said = split_thought(answer.text[:_LONGEST_AGAIN]).rest.strip()
+                    said = split_thought(answer.text).rest.strip()[:_LONGEST_AGAIN]
                     messages += [("assistant", said or "…"), ("user", again)]
             else:
                 if reply.remark is None or more is None:

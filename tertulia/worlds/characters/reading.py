@@ -61,7 +61,7 @@ def read_people(
 
     Args:
         user: The name in the place of `{{user}}`; without it the macro stays.
-        columns: Of a table, by title of a column the field that it is; `None` for one that is left out.
+        columns: Of a table, by title of a column the field that it is; `None` for a column that is left out.
 
     Raises:
         NotFoundError: There is no such file.

@@ -97,7 +97,7 @@ def read_rows(
     """Return the people of rows, each with its place in the file.
 
     Args:
-        columns: By title of a column, the field that it is; `None` for one that is left out.
+        columns: By title of a column, the field that it is; `None` for a column that is left out.
 
     Raises:
         ScenarioError: There is no column of names and none of texts, or there are too many rows.

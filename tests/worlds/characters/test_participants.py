@@ -36,7 +36,7 @@ def test_two_files_have_each_other_for_user_and_fields_of_the_scenario_stand_ove
     assert read.description == "Tobias Kern has lost a key."
 
 
-def test_a_file_of_several_stands_for_all_or_for_the_one_that_is_named(folder: Path) -> None:
+def test_a_file_of_several_is_all_of_them_or_the_named_person(folder: Path) -> None:
     read = scenario(folder, "- file: some.csv\n- file: people/mirela.png\n", f"description: They wait.\n{HEAD}")
     assert isinstance(read, MeetingScenario)
     assert [person.name for person in read.participants] == ["Ida", "Bo", "Mirela Stan"]

@@ -31,7 +31,7 @@ def test_columns_have_synonyms_and_any_other_is_a_fact(tmp_path: Path) -> None:
     assert [left.field for left in ida.not_taken] == ["id"]
 
 
-def test_the_column_name_is_the_name_whichever_stands_first(tmp_path: Path) -> None:
+def test_the_column_name_is_the_name_whichever_is_first(tmp_path: Path) -> None:
     [ida] = people("\nNickname,Name\nIdi,Ida Roos\n", tmp_path)
     assert ida.values == {"name": "Ida Roos", "background": ["Nickname: Idi"]}
 
