@@ -30,6 +30,7 @@ from tertulia.views.reading.days import (
     encounters_document,
     memories_document,
     notes_on_days,
+    notes_on_unread,
     read_encounters,
     read_memories,
     simulation_cells,
@@ -141,7 +142,7 @@ def _show_days(store: SqlStore, simulation: Simulation, embedder: str | None, as
     print_table(console, headings, [Row(row) for row in cells], right=right)
     _print_agreements(agreements)
     console.print()
-    for note in notes_on_days(rows):
+    for note in (*notes_on_days(rows), *notes_on_unread(rows, opened.id)):
         console.print(plain(note, "dim"))
 
 
@@ -172,7 +173,8 @@ def _show_trials(store: SqlStore, simulations: Sequence[Simulation], embedder: s
     print_table(console, headings, cells, right=headings)
     console.print()
     note = "each figure is over the conversations of one encounter, averaged over a day's encounters"
-    console.print(plain(note, "dim"))
+    for text in (note, *notes_on_unread(rows, opened.id)):
+        console.print(plain(text, "dim"))
 
 
 def _figures(row: dict[str, Any], figures: Mapping[str, tuple[str, int]]) -> list[str]:

@@ -11,6 +11,7 @@ from tertulia.metrics.by_index import mean_by_index
 from tertulia.metrics.diversity import mean_over_cases
 from tertulia.metrics.exclusiveness import mean_exclusiveness
 from tertulia.metrics.fluency import mean_fluency
+from tertulia.metrics.legibility import why_unread
 from tertulia.metrics.variety import mean_variety
 from tertulia.state.records import Record
 from tertulia.state.text import number
@@ -28,6 +29,10 @@ def print_measurement(console: Console, measured: Measurement) -> None:
     if truncated:
         longer = f"{truncated} of {embedded} dialogues are longer than {measured.embedder} reads"
         console.print(plain(f"{longer}: sim is of their beginnings, sim_untruncated of all", "dim"))
+    if measured.unread:
+        cases = ", ".join(_FOLDERS.sub("ga:…/", case) for case in measured.unread)
+        why = why_unread(measured.embedder, max(measured.unread.values()))
+        console.print(plain(f"not measured: sim and vendi of {cases}, {why} (--embedder ID)"))
     console.print()
     _print_cases(console, measured.variety, mean_variety(measured.variety.values()))
     console.print()

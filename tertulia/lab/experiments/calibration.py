@@ -8,7 +8,7 @@ like it. Its running measure is held against that.
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import accumulate
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from tertulia.lab.experiments.evidence import Figure, evidence_of, needing
 from tertulia.metrics.diversity import dialogue_text, mean_pairwise_cosine, n_grams
+from tertulia.metrics.legibility import Embed, unread, why_unread
 from tertulia.nodes.shared.removal_factor import Words, running_measures, words_of
 from tertulia.state.errors import UsageError
 from tertulia.state.optional import SCIPY, importing
@@ -38,7 +39,6 @@ _LEAST_JUDGED = 8
 LEAST_DIALOGUES = 3
 
 #: Returns the vectors of texts.
-Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,10 @@ def figure_of(dialogues: Sequence[PilotDialogue], metric: DiversityMetric, embed
     if metric == "sim":
         if embed is None:
             raise UsageError("sim needs an embedding model")
-        vectors = embed([dialogue_text(dialogue.lines) for dialogue in dialogues])
+        texts = [dialogue_text(dialogue.lines) for dialogue in dialogues]
+        for likeness in unread({"": texts}, embed).values():
+            raise UsageError(f"sim can't steer these, {why_unread('the embedder', likeness)}, or steer by dist3")
+        vectors = embed(texts)
         return lambda chosen: mean_pairwise_cosine([vectors[index] for index in chosen]) or 0.0
     n = int(metric.removeprefix("dist"))
     grams = [n_grams([dialogue.lines], n) for dialogue in dialogues]

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from math import sqrt
 from statistics import mean, stdev
 
-from tertulia.lab.experiments.calibration import Embed, figure_of, parts_of
+from tertulia.lab.experiments.calibration import figure_of, parts_of
 from tertulia.lab.experiments.evidence import Figure
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.results import TrialRun, read_results
@@ -23,6 +23,7 @@ from tertulia.lab.experiments.setpoint import (
     seed_of,
     steering_settings,
 )
+from tertulia.metrics.legibility import Embed
 from tertulia.runs.driving.events import Emit
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import SettingError

@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from tertulia.lab.experiments.calibration import LEAST_DIALOGUES, Embed, PilotDialogue, fit_setpoint
+from tertulia.lab.experiments.calibration import LEAST_DIALOGUES, PilotDialogue, fit_setpoint
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.results import Results, TrialRun, read_results
 from tertulia.lab.experiments.running import Executor, run_experiment
+from tertulia.metrics.legibility import Embed
 from tertulia.runs.driving.events import Emit
 from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
 from tertulia.runs.planning.request import RunRequest

@@ -115,20 +115,23 @@ class CaseMeasures:
         return right
 
 
+#: The metrics of vectors of whole dialogues, or of utterances.
+EMBEDDED = ("sim", "sim_untruncated", "vendi", "vendi_untruncated")
+
 #: The metrics of `CaseMeasures`.
 OF_CASES = (*_POINTED, "speaker_found")
 
 
-def why_not_measured(trials: Trials, metrics: Iterable[str], has_embedder: bool) -> dict[str, str]:
-    """Return which of these metrics can't be had of trials of this kind, and why."""
-    found = {metric: _why_not(trials, metric.partition("@")[0], has_embedder) for metric in metrics}
+def why_not_measured(trials: Trials, metrics: Iterable[str], why_no_embedder: str | None) -> dict[str, str]:
+    """Return which of these metrics can't be had of trials of this kind, or without an embedder, and why."""
+    found = {metric: _why_not(trials, metric.partition("@")[0], why_no_embedder) for metric in metrics}
     return {metric: reason for metric, reason in found.items() if reason is not None}
 
 
-def _why_not(trials: Trials, name: str, has_embedder: bool) -> str | None:
+def _why_not(trials: Trials, name: str, why_no_embedder: str | None) -> str | None:
     cases = next(iter(trials.values()), {})
-    if name in OF_CASES and not has_embedder:
-        return "as nothing embeds what is said"
+    if name in (*EMBEDDED, *OF_CASES) and why_no_embedder:
+        return why_no_embedder
     if name == "recited_lines":
         return _why_no_prompt(trials)
     if name in _POINTED:

@@ -18,10 +18,18 @@ from types import MappingProxyType
 from tertulia.lab.experiments.results import TrialRun, first_turn_of
 from tertulia.lab.experiments.sources import source_of
 from tertulia.lab.population import OF_ANSWERS
-from tertulia.lab.reports.case_measures import CaseMeasures, Figure, PopulationMeasures, Trials, why_not_measured
+from tertulia.lab.reports.case_measures import (
+    EMBEDDED,
+    CaseMeasures,
+    Figure,
+    PopulationMeasures,
+    Trials,
+    why_not_measured,
+)
 from tertulia.lab.reports.measured_trials import KnownVectors, Making, MeasuredTrial
-from tertulia.metrics.diversity import mean, mean_pairwise_cosine
+from tertulia.metrics.diversity import Dialogue, mean, mean_pairwise_cosine
 from tertulia.metrics.exclusiveness import mean_highest_cosine
+from tertulia.metrics.legibility import unread_cases, why_unread
 from tertulia.metrics.participation import AgentFigures
 from tertulia.metrics.repetition import equals_earlier, repeated_lines
 from tertulia.metrics.statistics import CaseFigure, Sample, common_trials, jackknifed, sample_of
@@ -36,8 +44,6 @@ _Pair = tuple[MeasuredTrial, MeasuredTrial]
 
 #: Prompts of an experiment that are kept while its trials are read.
 _PROMPTS_KEPT = 512
-
-_EMBEDDED = ("sim", "sim_untruncated", "vendi", "vendi_untruncated")
 
 
 class Measuring:
@@ -70,6 +76,10 @@ class Measuring:
         self._each_run = each_run
         self.unpaired = sum(map(_count, everything.values())) - sum(map(_count, self.trials.values()))
         self._embedder = None if embedder is None else KnownVectors(embedder)
+        self._why_no_embedder = "as nothing embeds what is said"
+        for likeness in self._unread():
+            assert embedder is not None, "texts were embedded"
+            self._embedder, self._why_no_embedder = None, why_unread(embedder.id, likeness)
         self._of_cases = None if self._embedder is None else CaseMeasures(self.trials, self._embedder)
         self._of_people = None if self._embedder is None else PopulationMeasures(self.trials, self._embedder)
 
@@ -77,6 +87,14 @@ class Measuring:
     def all(self) -> list[MeasuredTrial]:
         """All trials that are measured."""
         return [trial for cases in self.trials.values() for trials in cases.values() for trial in trials.values()]
+
+    def _unread(self) -> list[float]:
+        """Return the likeness of the case that the embedder can least read; empty if it reads all."""
+        dialogues: dict[str, list[Dialogue]] = {}
+        for cases in self.trials.values():
+            for case, trials in cases.items():
+                dialogues.setdefault(case, []).extend(trial.dialogue for trial in trials.values())
+        return sorted(unread_cases(dialogues, self._embedder).values())[-1:]
 
     def truncated(self) -> int:
         """Return how many dialogues are longer than the embedder reads; 0 if nothing is embedded."""
@@ -109,13 +127,14 @@ class Measuring:
 
     def why_not_measured(self, metrics: Iterable[str]) -> dict[str, str]:
         """Return which metrics that need a case or a prompt can't be had of these trials, and why."""
-        return why_not_measured(self.trials, metrics, self._embedder is not None)
+        why_none = None if self._embedder is not None else self._why_no_embedder
+        return why_not_measured(self.trials, metrics, why_none)
 
     def _samples(self, metric: str) -> dict[str, Sample]:
         base, _, place = metric.partition("@")
         name, _, person = base.partition(":")
         at = int(place) if place else None
-        if name in _EMBEDDED:
+        if name in EMBEDDED:
             self._embed(at, name.endswith("_untruncated"))
         reaching = {
             setting: {case: _reaching(trials, at) for case, trials in cases.items()}
@@ -130,7 +149,7 @@ class Measuring:
 
     def _figure(self, name: str, person: str) -> Figure | None:
         """Return how a figure is taken; `None` if it can't be."""
-        if name in _EMBEDDED:
+        if name in EMBEDDED:
             take = vendi_score if name.startswith("vendi") else mean_pairwise_cosine
             return None if self._embedder is None else partial(self._of_vectors, take, name.endswith("_untruncated"))
         if self._of_cases is not None and (figure := self._of_cases.figure(name)) is not None:

@@ -8,7 +8,7 @@ from tertulia.lab.reports.report import Findings
 
 #: Of metrics that some conversations have and others don't, the lacking part, by beginnings of names.
 _LACKING = {
-    ("sim", "vendi"): "as no case has two dialogues to compare, or nothing embeds them",
+    ("sim", "vendi"): "as no case has two dialogues to compare",
     ("max_sim", "excl"): "as no settings are put beside each other here",
     ("attention_", "removed_attention"): "as no turn has scores of units",
     ("inconsistency",): "as no line was judged",

@@ -67,6 +67,24 @@ def language_notes(context: "Context") -> Iterator[str]:
                 f"{id} speaks {spoken} only: what it writes in {name_of(language)} can't be relied on; "
                 "take another model with --model"
             )
+    yield from _notes_on_embedder(context)
+
+
+def _notes_on_embedder(context: "Context") -> Iterator[str]:
+    """Yield a note on an embedder that can't read a scenario with memories: it can't tell which of them fit."""
+    from tertulia.metrics.legibility import unread
+
+    start = context.start
+    if isinstance(start, Population):
+        return
+    memories = {name: [memory.text for memory in start.participant(name).memories] for name in start.names}
+    found = unread({name: [" ".join(texts)] for name, texts in memories.items()}, context.embedder.embed)
+    if found:
+        yield (
+            f"{context.embedder.id} can't read the memories of {', '.join(found)}: with every letter exchanged for "
+            f"another, they stay {max(found.values()):.2f} alike to it (1: equal); so chance nearly decides which "
+            "of them come to mind; give each person only as many as a prompt takes"
+        )
 
 
 def _is_whole(name: str, language: str) -> bool:

@@ -46,16 +46,19 @@ def similarity_page(store: SqlStore, runs: Sequence[str], open_embedder: Callabl
     """Return the similarity of the dialogues of two runs or more, measured like those of one case (APP §2).
 
     Raises:
-        UsageError: There is only one run, or one of them has no utterance.
+        UsageError: There is only one run, one of them has no utterance, or the embedder can't read them.
         TertuliaError: There is no such run, or the embedder can't be opened.
     """
     from tertulia.metrics.diversity import dialogue_text, mean_pairwise_cosine
+    from tertulia.metrics.legibility import unread, why_unread
 
     if len(runs) < 2:
         raise UsageError("similarity is that of two runs or more; name another one")
     records = [store.run(run) for run in runs]
     texts = [dialogue_text(dialogue_of_run(store, record)) for record in records]
     embedder = open_embedder()
+    for likeness in unread({"": texts}, embedder.embed).values():
+        raise UsageError(f"similarity is not measured, {why_unread(embedder.id, likeness)}")
     return {
         "schema_version": SCHEMA_VERSION,
         "runs": [record.run for record in records],

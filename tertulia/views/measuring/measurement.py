@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from tertulia.metrics.by_index import IndexFigures, by_index, mean_by_index
 from tertulia.metrics.diversity import DiversityFigures, mean_over_cases, metrics_of_cases
 from tertulia.metrics.exclusiveness import Exclusiveness, exclusiveness_of_cases, mean_exclusiveness
 from tertulia.metrics.fluency import FluencyFigures, fluency_of_cases, mean_fluency
+from tertulia.metrics.legibility import unread_cases, without_vectors
 from tertulia.metrics.pruning import Inconsistency, Removal
 from tertulia.metrics.variety import VarietyFigures, mean_variety, variety_of_cases
 from tertulia.state.documents import SCHEMA_VERSION, Document
@@ -18,6 +20,8 @@ from tertulia.state.words import segmenter
 from tertulia.views.measuring.cases import Cases
 from tertulia.views.measuring.pruned_turns import inconsistency_of_runs, removal_of_runs
 from tertulia.views.reading.faults import SenseFigures, mean_sense, sense_of
+
+R = TypeVar("R", bound=Record)
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,7 @@ class Measurement:
         fluency: Under a language model; `None`: there is none.
         removal: The shares removed from the prompts of stored runs.
         inconsistency: Before and after revision, of stored runs.
+        unread: The cases that the embedder can't read, of which nothing is measured by it (`legibility.unread`).
     """
 
     cases: Cases
@@ -45,6 +50,7 @@ class Measurement:
     fluency: Mapping[str, FluencyFigures] | None
     removal: Mapping[str, Removal]
     inconsistency: Mapping[str, Inconsistency]
+    unread: Mapping[str, float]
 
     @property
     def truncated(self) -> tuple[int, int]:
@@ -78,6 +84,8 @@ class Measurement:
             "segmenter": segmenter(),
             **_by_case(self.diversity, mean_over_cases(self.diversity.values())),
         }
+        if self.unread:
+            document["unread"] = dict(self.unread)
         if self.cases.runs:
             document["runs"] = {case: [run.run for run in runs] for case, runs in self.cases.runs.items()}
         if self.cases.runs or self.cases.rehearsed:
@@ -114,17 +122,25 @@ async def measure_cases(
         if not exclusive:
             here, there = (", ".join(map(repr, given)) for given in (dialogues, against.dialogues))
             raise UsageError(f"--against has no case of these: {there}, not {here}")
+    unread = unread_cases(dialogues, embedder)
+
+    def seen(figures: Mapping[str, R]) -> dict[str, R]:
+        return {case: without_vectors(of_case) if case in unread else of_case for case, of_case in figures.items()}
+
+    indices = by_index(dialogues, embedder) if with_index else None
     return Measurement(
         cases=cases,
         embedder=name,
-        diversity=metrics_of_cases(dialogues, embedder),
-        variety=variety_of_cases(dialogues, embedder),
+        diversity=seen(metrics_of_cases(dialogues, embedder)),
+        variety=seen(variety_of_cases(dialogues, embedder)),
         sense={case: sense_of(of_case) for case, of_case in found.items()},
-        by_index=by_index(dialogues, embedder) if with_index else None,
-        exclusiveness=exclusive,
+        by_index=indices
+        and {case: [*map(without_vectors, found)] if case in unread else found for case, found in indices.items()},
+        exclusiveness=exclusive and seen(exclusive),
         fluency=await fluency_of_cases(dialogues, model) if model is not None else None,
         removal={case: removal_of_runs(store, runs) for case, runs in cases.runs.items()} if store else {},
         inconsistency={case: inconsistency_of_runs(store, runs) for case, runs in cases.runs.items()} if store else {},
+        unread=unread,
     )
 
 

@@ -59,6 +59,7 @@ def day_rows(store: SqlStore, simulation: Simulation, embedder: Embedder | None)
     n-grams of each day as the one with the fewest has (`dist1_equal`): only these tell days of different length apart.
     """
     from tertulia.metrics.diversity import metrics_of_cases
+    from tertulia.metrics.legibility import unread_cases, without_vectors
     from tertulia.metrics.variety import variety_of_cases
 
     simulations, name = store.simulations, simulation.simulation
@@ -70,7 +71,10 @@ def day_rows(store: SqlStore, simulation: Simulation, embedder: Embedder | None)
         str(day): [dialogue for encounter in encounters if (dialogue := _dialogue(store, encounter))]
         for day, encounters in days.items()
     }
-    figures, variety = metrics_of_cases(dialogues, embedder), variety_of_cases(dialogues, None)
+    unread = unread_cases(dialogues, embedder)
+    figures = metrics_of_cases(dialogues, embedder)
+    figures |= {day: without_vectors(figures[day]) for day in unread}
+    variety = variety_of_cases(dialogues, None)
     costs, kept = simulations.costs(name), simulations.memory_counts(simulation, all_met)
     begins = simulations.town(name).begins
     rows = []
@@ -83,6 +87,7 @@ def day_rows(store: SqlStore, simulation: Simulation, embedder: Embedder | None)
                 "encounters": len(encounters),
                 "turns": sum(map(len, dialogues[str(day)])),
                 **figures[str(day)].model_dump(),
+                "unread": unread.get(str(day)),
                 **variety[str(day)].model_dump(include=_COMPARABLE),
                 "without_sense": _sense(store, [encounter.run for encounter in encounters]),
                 "memories": memories,
@@ -102,6 +107,15 @@ def notes_on_days(rows: Sequence[Document]) -> tuple[str, str]:
         "sim and len are of all conversations of a day together; dist-n is of as many words of each day as the day with"
         " the fewest has; no sense is the share of lines that repeat, or otherwise make none where they are said",
     )
+
+
+def notes_on_unread(rows: Sequence[Document], embedder: str) -> Iterator[str]:
+    """Yield why similarity is not measured, if the embedder can't read what was said on a day."""
+    from tertulia.metrics.legibility import why_unread
+
+    unread = [row["unread"] for row in rows if row["unread"] is not None]
+    if unread:
+        yield f"sim is not measured, {why_unread(embedder, max(unread))} (--embedder ID)"
 
 
 def days_document(
@@ -150,15 +164,24 @@ def trial_rows(store: SqlStore, simulations: Sequence[Simulation], embedder: Emb
     Source: APP §2 (diversity over trials of a case, averaged over cases) and Fig. 2.
     """
     from tertulia.metrics.diversity import mean, mean_over_cases, metrics_of_cases
+    from tertulia.metrics.legibility import unread_cases, without_vectors
 
     trials = _shared_encounters(store, simulations)
     dialogues = {key: [dialogue for dialogue, _ in held] for key, held in trials.items()}
-    figures = metrics_of_cases({f"{day} {at}": of_case for (day, at, *_), of_case in dialogues.items()}, embedder)
+    cases = {f"{day} {at}": of_case for (day, at, *_), of_case in dialogues.items()}
+    figures = metrics_of_cases(cases, embedder)
+    unread = unread_cases(cases, embedder)
+    figures |= {case: without_vectors(figures[case]) for case in unread}
     rows = []
     for day in dict.fromkeys(day for day, *_ in trials):
         of_day = [figure for case, figure in figures.items() if case.partition(" ")[0] == str(day)]
+        blind = [likeness for case, likeness in unread.items() if case.partition(" ")[0] == str(day)]
         sense = [_sense(store, [run for _, run in held]) for key, held in trials.items() if key[0] == day]
-        means = {**mean_over_cases(of_day).model_dump(), "without_sense": mean(sense)}
+        means = {
+            **mean_over_cases(of_day).model_dump(),
+            "without_sense": mean(sense),
+            "unread": max(blind, default=None),
+        }
         rows.append({"day": day, "encounters": len(of_day), **means})
     return rows
 

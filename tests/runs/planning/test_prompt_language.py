@@ -11,6 +11,7 @@ import pytest
 from support.commands import Cli
 
 from tertulia.models.local.embedded import TRAITS
+from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt, end_question, reply_object
 from tertulia.prompts.judge import assemble_judge_prompt
 from tertulia.prompts.several import candidate_keys, candidates_prefix
@@ -200,7 +201,13 @@ def test_a_model_that_does_not_speak_it_is_named() -> None:
     def notes(language: str, traits: Any) -> list[str]:
         model = SimpleNamespace(id="m", traits=traits)
         parameters = Parameters().with_settings({"language": language, "removal_factor": 0})
-        context = SimpleNamespace(start=chinese_case(), parameters=parameters, model=model, participant_models={})
+        context = SimpleNamespace(
+            start=chinese_case(),
+            parameters=parameters,
+            model=model,
+            participant_models={},
+            embedder=RehearsalEmbedder(),
+        )
         return list(language_notes(context))  # type: ignore[arg-type]
 
     assert notes("en", TRAITS) == []

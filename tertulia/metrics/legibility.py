@@ -1,0 +1,103 @@
+"""Whether an embedder can read texts: whether it tells them from the same texts with their letters exchanged.
+
+1. Each letter of the texts becomes another one of theirs: no word is left.
+2. An embedder that knows the words puts the two far apart. One whose vocabulary has only the letters of a script, or
+   none of them, does not: for it, any two texts in that script are alike.
+3. Embedders differ in the lowest cosine that they give to anything, so the likeness is taken above that.
+
+`minilm` has, of two dialogues of two lines: English 0.0 to 0.1, German, French and Spanish 0.1 to 0.3; Russian 0.4 to
+0.6, Arabic, Greek, Hindi, Japanese, Korean and Chinese 0.5 to 0.9, Thai 0.7 to 1.0.
+"""
+
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from tertulia.metrics.diversity import Dialogue, dialogue_text
+from tertulia.state.language_model import Embedder
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Record
+
+R = TypeVar("R", bound=Record)
+
+#: Returns the vector of each text.
+Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
+
+#: Texts with a higher likeness can't be read.
+HIGHEST = 0.33
+
+#: Exchanges of letters over which the likeness is a mean; texts that are read of a case, and letters of each.
+_EXCHANGES, _TEXTS, _LETTERS = 4, 3, 400
+
+#: With fewer letters, what is said can't be told from its form.
+_FEWEST_LETTERS = 16
+
+#: How figures that are taken of vectors begin.
+_OF_VECTORS = ("sim", "vendi", "max_sim")
+
+#: Texts of which an embedder knows one, to find the lowest cosine that it gives.
+_SAMPLES = (
+    "Ann: The boat leaks at the bow again.\nBen: Then we need tar before the storm comes.",
+    "安娜: 船头又漏水了。\n李明: 那我们得在暴风雨来之前找到柏油。",
+    "Анна: Лодка опять течёт у носа.\nБорис: Значит, нужна смола, пока не пришла буря.",
+)
+
+
+def unread(cases: Mapping[str, Sequence[str]], embed: Embed) -> dict[str, float]:
+    """Return the cases whose texts an embedder can't read, each with its likeness."""
+    chosen = {case: list(_some(texts)) for case, texts in cases.items()}
+    if not any(chosen.values()):
+        return {}
+    lowest = min(_likeness([text], embed) for text in _SAMPLES)
+    found = {
+        case: (_likeness(texts, embed) - lowest) / max(1 - lowest, 1e-6) for case, texts in chosen.items() if texts
+    }
+    return {case: likeness for case, likeness in found.items() if likeness > HIGHEST}
+
+
+def unread_cases(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder | None) -> dict[str, float]:
+    """Return the cases of several dialogues that an embedder can't read, each with its likeness; none without one."""
+    texts = {case: [*map(dialogue_text, of_case)] for case, of_case in cases.items() if len(of_case) > 1}
+    return unread(texts, embedder.embed) if embedder is not None else {}
+
+
+def without_vectors(figures: R) -> R:
+    """Return figures without those that are taken of vectors."""
+    names = (name for name in type(figures).model_fields if name.startswith(_OF_VECTORS))
+    return figures.model_copy(update=dict.fromkeys(names))
+
+
+def why_unread(embedder: str, likeness: float) -> str:
+    """Return the reason why nothing is measured by an embedder, as a clause."""
+    return (
+        f"as {embedder} can't read their language: with every letter exchanged for another, they stay {likeness:.2f} "
+        "alike to it (1: equal); name an embedder that knows it"
+    )
+
+
+def _some(texts: Sequence[str]) -> Iterator[str]:
+    """Yield the beginnings of some texts, from the first to the last, that have letters enough."""
+    readable = [text for text in dict.fromkeys(texts) if sum(map(str.isalpha, text[:_LETTERS])) >= _FEWEST_LETTERS]
+    places = {round(part * (len(readable) - 1) / (_TEXTS - 1)) for part in range(_TEXTS)} if readable else ()
+    yield from (readable[place][:_LETTERS] for place in sorted(places))
+
+
+def _likeness(texts: Sequence[str], embed: Embed) -> float:
+    """Return the mean cosine of texts with themselves after an exchange of their letters."""
+    exchanged = (text for key in range(_EXCHANGES) for text in _exchanged(texts, key))
+    vectors = np.array(embed([*texts, *exchanged]))
+    own, *others = vectors.reshape(_EXCHANGES + 1, len(texts), -1)
+    return float(np.mean([(own * other).sum(axis=1) for other in others]))
+
+
+def _exchanged(texts: Sequence[str], key: int) -> list[str]:
+    """Return texts, in lower case, with each letter, and each mark, replaced by another one that occurs in them."""
+    lower = [text.lower() for text in texts]
+    others: dict[str, str | int | None] = {}
+    for kind in "LM":
+        found = sorted({sign for text in lower for sign in text if unicodedata.category(sign)[0] == kind})
+        keyed_generator(key, node="exchanged letters").shuffle(found)
+        others |= zip(found, found[1:] + found[:1], strict=True)
+    return [text.translate(str.maketrans(others)) for text in lower]
