@@ -15,17 +15,21 @@ _VERDICT_COLUMNS = ("ordering", "paper", "here", "interval", "cases", "verdict",
 
 def print_findings(findings: "Findings") -> None:
     """Print the figures of each setting, and the verdict on every published ordering."""
+    from tertulia.lab.reports.differences import differences_in_words, first_table
     from tertulia.lab.reports.not_measured import not_measured_lines
     from tertulia.lab.reports.report_page import REHEARSED, tally_phrase
-    from tertulia.lab.reports.report_tables import overview_table, verdicts_table
+    from tertulia.lab.reports.report_tables import verdicts_table
 
     if findings.rehearsed:
         data().print(plain(REHEARSED, "bold"))
     data().print(plain(findings.report.title, "bold"))
-    print_page_table(overview_table(findings))
+    print_page_table(first_table(findings))
     for line in not_measured_lines(findings):
         data().print(plain(line, "dim"))
-    if findings.verdicts:
+    if not findings.verdicts:
+        for line in differences_in_words(findings):
+            data().print(plain(line))
+    else:
         data().print()
         print_page_table(verdicts_table(findings.verdicts), _VERDICT_COLUMNS)
         data().print(plain(tally_phrase(findings)))

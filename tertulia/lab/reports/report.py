@@ -13,11 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from tertulia.lab.experiments.axes import axes_of
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.results import Results
 from tertulia.lab.reports.measures import Measuring
 from tertulia.lab.reports.ordering_tests import Figures
-from tertulia.lab.reports.papers import Profile, Report, WeightedSum, metric_named, metrics_by_name
+from tertulia.lab.reports.papers import Curve, Profile, Report, WeightedSum, metric_named, metrics_by_name
 from tertulia.lab.reports.provenance import Provenance, SettingCost, computed_on, cost_by_setting
 from tertulia.lab.reports.verdicts import Outcome, Verdict, verdicts
 from tertulia.metrics.inference import holm
@@ -230,4 +231,17 @@ def report_of_experiment(
         baseline=chosen,
         metrics=tuple(metrics or METRICS),
         profile=Profile(trials=experiment.trials, rounds=experiment.rounds),
+        curves=_curves(experiment),
     )
+
+
+def _curves(experiment: Experiment) -> dict[str, Curve]:
+    """Return the lines along the number that differs between settings, λ first; none if no number differs."""
+    axis = next(iter(axes_of(experiment)), None)
+    if axis is None:
+        return {}
+    settings = sorted(axis.values, key=lambda setting: axis.values[setting])
+    return {
+        label or "here": Curve(points=tuple((axis.values[of], of) for of in settings if axis.series[of] == label))
+        for label in dict.fromkeys(axis.series.values())
+    }

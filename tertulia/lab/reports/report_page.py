@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from tertulia.lab.experiments.plan import plan_digest, size_phrase
 from tertulia.lab.experiments.progress import duration
 from tertulia.lab.pages.page import Block, Commands, Items, Page, Paragraph, Section
+from tertulia.lab.reports.differences import differences_in_words, first_table
 from tertulia.lab.reports.not_measured import not_measured_lines
 from tertulia.lab.reports.papers import metric_named
 from tertulia.lab.reports.provenance import hardware, time_span, total_cost, versions_phrase
@@ -14,7 +15,6 @@ from tertulia.lab.reports.report_tables import (
     cases_table,
     cost_table,
     figures_table,
-    overview_table,
     runs_table,
     settings_table,
     sources_table,
@@ -138,7 +138,9 @@ def _figures(findings: Findings) -> Iterator[Block]:
         return
     has_people = any(":" in metric for metric in findings.metrics)
     if not has_people:
-        yield overview_table(findings)
+        yield first_table(findings)
+    if not findings.verdicts:
+        yield Items([(None, sentence) for sentence in differences_in_words(findings)])
     yield from report_plots(findings)
     yield figures_table(findings)
     if findings.report.by_index:

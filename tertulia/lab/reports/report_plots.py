@@ -3,14 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from tertulia.lab.pages.page import Figure, Panel, Point, Series
+from tertulia.lab.reports.differences import has_intervals
 from tertulia.lab.reports.papers import Curve, Efficient, metric_named
 from tertulia.lab.reports.report import Findings
 
 #: The name of the published figures in a legend.
 _PAPER = "paper"
-
-#: The meaning of the lines at bars and points.
-_INTERVALS = "with 95 % intervals"
 
 #: Parameters by the letters of the papers.
 SYMBOLS = {"removal_factor": "λ", "context_strength": "α"}
@@ -27,24 +25,30 @@ def report_plots(findings: Findings) -> list[Figure]:
         plots += [*_efficiencies(findings)]
     elif findings.report.curves:
         panels = [_curves(findings, metric) for metric in metrics]
-        plots.append(Figure("curves", f"Means over cases along {_x_title(findings)}, {_INTERVALS}", panels))
+        plots.append(Figure("curves", f"Means over cases along {_x_title(findings)}, {_intervals(findings)}", panels))
         plots += [*_efficiencies(findings)]
     elif findings.report.over_time:
         panels = [_over_time(findings, metric) for metric in metrics]
         plots.append(Figure("over_time", "The figures of every case, at the simulated time at which it begins", panels))
     if findings.report.by_index and findings.longest:
         panels = [_by_index(findings, metric) for metric in metrics]
-        plots.append(Figure("by_index", f"Means over cases by utterance index, {_INTERVALS}", panels))
+        plots.append(Figure("by_index", f"Means over cases by utterance index, {_intervals(findings)}", panels))
     if any(":" in metric for metric in metrics):
-        plots.append(Figure("people", f"By person, or pole of a trait, {_INTERVALS}", [*_people(findings)], columns=2))
+        title = f"By person, or pole of a trait, {_intervals(findings)}"
+        plots.append(Figure("people", title, [*_people(findings)], columns=2))
     settings = [setting for setting in findings.rows if setting not in on_curves]
     whole = [metric for metric in metrics if ":" not in metric and _is_measured(findings, metric, settings)]
     if settings and whole:
         shown = settings if not on_curves else list(dict.fromkeys((findings.report.baseline, *settings)))
         panels = [_bars(findings, metric, shown) for metric in whole]
         columns = 3 if len(shown) <= 6 else 2
-        plots.append(Figure("bars", f"Means over cases by setting, {_INTERVALS}", panels, columns))
+        plots.append(Figure("bars", f"Means over cases by setting, {_intervals(findings)}", panels, columns))
     return plots
+
+
+def _intervals(findings: Findings) -> str:
+    """Return the meaning of the lines at bars and points; of one case there are none."""
+    return "with 95 % intervals" if has_intervals(findings) else "of one case, so without intervals"
 
 
 def _is_measured(findings: Findings, metric: str, settings: Sequence[str]) -> bool:
@@ -101,7 +105,7 @@ def _efficiencies(findings: Findings) -> Iterator[Figure]:
         if any(each.points for each in series):
             panels.append(Panel(metric_named(metric).title, metric_named(position).title, "", series))
     is_removal = all(position.startswith("removed_") for position, _ in wanted)
-    title = "What is won against what is removed" if is_removal else f"Variety over quality, {_INTERVALS}"
+    title = "What is won against what is removed" if is_removal else f"Variety over quality, {_intervals(findings)}"
     if panels:
         yield Figure("efficiency", title, panels)
 

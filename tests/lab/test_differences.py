@@ -1,0 +1,98 @@
+"""An experiment in short: what differs is said, what is undecided is said with the cases that would decide it."""
+
+from dataclasses import replace
+
+import pytest
+from support.experiment_case import a_grid, rehearsed
+
+from tertulia.lab.reports.differences import differences_in_words, means_table
+from tertulia.lab.reports.measures import Measuring
+from tertulia.lab.reports.provenance import Provenance
+from tertulia.lab.reports.report import Figures, Findings, find, report_of_experiment
+from tertulia.lab.reports.report_plots import report_plots
+from tertulia.metrics.statistics import CaseFigure
+from tertulia.models.rehearsal import RehearsalEmbedder
+from tertulia.storage.store import SqlStore
+
+CASES = tuple(f"tidewell:{number}" for number in range(8))
+SETTINGS = {"λ = 0": {"removal_factor": 0}, "λ = 1": {"removal_factor": 1}}
+
+
+@pytest.fixture
+def findings(store: SqlStore) -> Findings:
+    experiment = a_grid(settings=SETTINGS, cases=CASES[:2], trials=2, rounds=2, baseline=None)
+    results = rehearsed(store, experiment)
+    measuring = Measuring(store, results.runs, RehearsalEmbedder())
+    report = report_of_experiment(experiment, metrics=["dist3", "len"])
+    return find(store, report, results, measuring, Provenance(("tertulia lab compare",), "an embedder", None))
+
+
+def with_figures(
+    findings: Findings, full: list[float], pruned: list[float], metrics: tuple[str, ...] = ("dist3",)
+) -> Findings:
+    """Return findings of metrics with these figures of the cases at λ = 0 and λ = 1."""
+    figures: Figures = {
+        setting: {
+            metric: {case: CaseFigure(value, 2, {}, case) for case, value in zip(CASES, values, strict=False)}
+            for metric in metrics
+        }
+        for setting, values in (("λ = 0", full), ("λ = 1", pruned))
+    }
+    report = findings.report.model_copy(update={"cases": CASES[: len(full)], "metrics": metrics})
+    return replace(findings, figures=figures, report=report)
+
+
+FULL = [0.80, 0.70, 0.75, 0.72, 0.81, 0.77, 0.69, 0.74]
+
+
+def found_above(values: list[float]) -> list[float]:
+    return [value + 0.1 + at / 1000 for at, value in enumerate(values)]
+
+
+def test_a_difference_beyond_chance_is_named_with_its_direction(findings: Findings) -> None:
+    found = with_figures(findings, FULL, found_above(FULL))
+    (sentence,) = differences_in_words(found)
+    assert sentence.startswith("dist-3, against λ = 0: λ = 1 is higher, +0.10")
+    (sentence,) = differences_in_words(with_figures(findings, found_above(FULL), FULL))
+    assert "λ = 1 is lower, −0.10" in sentence
+
+
+def test_what_chance_may_have_made_is_undecided_with_the_cases_that_would_decide(findings: Findings) -> None:
+    found = with_figures(findings, FULL, [value + (0.05 if at % 2 else -0.03) for at, value in enumerate(FULL)])
+    (sentence,) = differences_in_words(found)
+    assert "λ = 1 is undecided, +0.010 [" in sentence
+    assert " cases would decide." in sentence
+
+
+def test_an_interval_off_zero_among_many_comparisons_is_no_finding(findings: Findings) -> None:
+    pruned = [value + 0.02 + (0.026 if at % 2 else -0.018) for at, value in enumerate(FULL)]
+    (alone,) = differences_in_words(with_figures(findings, FULL, pruned))
+    assert "λ = 1 is higher, +0.024 [" in alone
+    many = ("dist1", "dist2", "dist3", "dist1_equal", "dist2_equal", "dist3_equal", "vendi", "sim", "len")
+    sentences = [*differences_in_words(with_figures(findings, FULL, pruned, many))]
+    assert len(sentences) == len(many)
+    assert all("λ = 1 is undecided, +0.024 [" in one and "comes by chance" in one for one in sentences)
+
+
+def test_equal_figures_are_the_same_in_every_setting(findings: Findings) -> None:
+    assert [*differences_in_words(with_figures(findings, FULL, FULL))] == ["The same in every setting: dist-3."]
+
+
+def test_one_case_says_that_it_has_no_interval_and_how_to_get_one(findings: Findings) -> None:
+    found = with_figures(findings, FULL[:1], [0.9])
+    (sentence,) = differences_in_words(found)
+    assert sentence.startswith("One case has no interval")
+    assert "tertulia sweep tidewell:all" in sentence
+    assert means_table(found).columns[0].title == "no intervals"
+    (plot,) = report_plots(found)
+    assert plot.title == "Means over cases along λ, of one case, so without intervals"
+
+
+def test_a_number_that_differs_is_drawn_as_a_line_with_the_intervals_of_the_table(findings: Findings) -> None:
+    (plot,) = report_plots(findings)
+    assert plot.title == "Means over cases along λ, with 95 % intervals"
+    (points,) = ([*series.points] for series in plot.panels[0].series)
+    assert [point.x for point in points] == [0, 1]
+    table = means_table(findings)
+    assert table.columns[0].title == "95 % intervals"
+    assert f"[{points[0].low:.3f}, {points[0].high:.3f}]" in str(table.rows[0][1])
