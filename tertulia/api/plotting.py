@@ -36,7 +36,7 @@ def plotted(measures: Measures, metric: str, axis: Axis | None) -> "Figure":
             _draw(plot, found, {s: x for s, x in axis.values.items() if axis.series[s] == series}, series, number)
         plot.set_xlabel(SYMBOLS.get(axis.parameter, axis.parameter))
     plot.set_ylabel(metric_named(metric).title)
-    rehearsed = "rehearsed, the figures mean nothing · " if measures.is_rehearsed else ""
+    rehearsed = "rehearsed, the figures mean nothing\n" if measures.is_rehearsed else ""
     plot.set_title(f"{rehearsed}means over cases, 95 % intervals; points: cases", fontsize=8)
     if plot.get_legend_handles_labels()[1]:
         plot.legend(frameon=False)

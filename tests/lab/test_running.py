@@ -25,7 +25,7 @@ from tertulia.models.cohort import ask
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.runs.access.engines import Engines, ModelAccess
 from tertulia.runs.access.model_names import REHEARSAL
-from tertulia.runs.driving.events import Event, RunEnded
+from tertulia.runs.driving.events import Event, RunEnded, TurnFinished
 from tertulia.state.errors import ModelError, NotFoundError, ScenarioError, UsageError
 from tertulia.state.language_model import GenerationRequest
 from tertulia.state.questions import Answer, Generation, Question, ScoredGeneration
@@ -379,3 +379,20 @@ def stored_turns(path: Path) -> int:
         (number,) = connection.execute("SELECT count(*) FROM turns").fetchone()
         return int(number)
     return 0
+
+
+def test_a_forecast_is_there_once_each_of_a_cohort_has_said_a_line(store: SqlStore) -> None:
+    experiment = an_experiment(trials=2, rounds=4, cohort_size=4)
+    now = [0.0]
+    progress = ExperimentProgress(progress_of(store, experiment), clock=lambda: now[0])
+    _, events = run(store, experiment)
+    lines = sum(isinstance(event, TurnFinished) for event in events)
+    assert lines > 16
+    for event in events:
+        now[0] += isinstance(event, TurnFinished)
+        progress.note(event)
+        left, forecast = lines - now[0], progress.seconds_left
+        assert (forecast is None) == (now[0] < 4)
+        if forecast is not None and left > 2:
+            assert left / 2 <= forecast <= left * 2
+    assert progress.seconds_left == 0

@@ -1,6 +1,9 @@
 """Run the trials of an experiment for a command, show progress, and print how to go on if they stop."""
 
-from collections.abc import Sequence
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +15,7 @@ from tertulia.cli.budget import BudgetOptions
 from tertulia.cli.driving import exit_when_interrupted
 from tertulia.cli.environment import additions, model_access, print_note
 from tertulia.cli.terminal.output import data, plain, print_json, progress
-from tertulia.cli.terminal.status_line import StatusLine, can_ask, status_line
+from tertulia.cli.terminal.status_line import StatusLine, status_line
 from tertulia.cli.where import WhereOptions
 from tertulia.runs.access.named_files import remember_files
 from tertulia.runs.driving.events import Event, Noted, RunEnded
@@ -25,6 +28,10 @@ if TYPE_CHECKING:
     from tertulia.lab.experiments.experiment import Experiment
     from tertulia.lab.experiments.fork_effects import ForkEffects, Shown
     from tertulia.lab.experiments.reached import Progress
+
+
+#: Seconds between two lines of progress in a file.
+_HEARTBEAT_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -61,7 +68,7 @@ def run_trials(
 
     limits = chosen.limits()
     counts = ExperimentProgress(progress_of(store, experiment))
-    with exit_when_interrupted(), status_line(counts.text) as line:
+    with exit_when_interrupted(), status_line(counts.text) as line, _each_minute(lambda: counts.text):
 
         def announce(before: "Progress") -> None:
             counts.begin(before)
@@ -73,8 +80,6 @@ def run_trials(
             counts.note(event)
             line.show(counts.text)
             _print_problem(line, event)
-            if isinstance(event, RunEnded) and counts.ended % experiment.cohort_size == 0 and not can_ask():
-                progress().print(plain(counts.text))
 
         added = additions(chosen.extension)
         remember_files(experiment.files(), added.trust)
@@ -90,6 +95,24 @@ def run_trials(
                     _print_end(experiment, "interrupted", counts.finished, counts.new)
             raise
     return after, counts.new
+
+
+@contextmanager
+def _each_minute(text: Callable[[], str]) -> Iterator[None]:
+    """Print a text each minute where there is no terminal for the line of progress."""
+    ended = threading.Event()
+
+    def print_it() -> None:
+        while not ended.wait(_HEARTBEAT_S):
+            progress().print(plain(text()))
+
+    thread = threading.Thread(target=print_it, daemon=True)
+    if not sys.stderr.isatty():
+        thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
 
 
 def print_trials(

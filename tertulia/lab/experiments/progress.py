@@ -1,15 +1,13 @@
 """The progress of an experiment while it runs, and the estimated time that is left."""
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tertulia.lab.experiments.reached import Progress
 from tertulia.runs.driving.events import Event, RunEnded, RunStarted, TurnFinished
 from tertulia.state.text import counted
-
-#: Trials that must have ended before the rest is estimated, by cohorts: the first one loads models and fills memories.
-_COHORTS_BEFORE_ESTIMATE = 1
 
 
 @dataclass
@@ -30,7 +28,7 @@ class ExperimentProgress:
         self._left = self.before.missing
         self.total = len([*self.before.experiment.places()])
         self._begun = self.clock()
-        self._turns = 0
+        self._turns: Counter[str] = Counter()
         self._ended: set[str] = set()
 
     def note(self, event: Event) -> None:
@@ -39,7 +37,7 @@ class ExperimentProgress:
             case RunStarted():
                 self.failed.pop(event.run.run, None)
             case TurnFinished():
-                self._turns += 1
+                self._turns[event.run] += 1
             case RunEnded():
                 self._ended.add(event.run)
                 self.new += event.status == "finished"
@@ -60,15 +58,24 @@ class ExperimentProgress:
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds that the rest would take at the pace until now; `None` before there is one."""
-        if len(self._ended) < _COHORTS_BEFORE_ESTIMATE * min(self.before.experiment.cohort_size, self._left or 1):
+        """Seconds that the rest would take at the pace until now; `None` before each of a cohort has said a line."""
+        said = self._turns.total()
+        if said < min(self.before.experiment.cohort_size, self._left or 1):
             return None
-        return (self.clock() - self._begun) / len(self._ended) * (self._left - len(self._ended))
+        return (self.clock() - self._begun) / said * max(0.0, self._utterances - said)
+
+    @property
+    def _utterances(self) -> float:
+        """The expected utterances of all trials of this command: others are as long as those that have ended."""
+        ended = [self._turns[run] for run in self._ended]
+        longest = self.before.experiment.rounds or max(self._turns.values(), default=1)
+        each = sum(ended) / len(ended) if any(ended) else longest
+        return sum(ended) + each * (self._left - len(ended))
 
     @property
     def text(self) -> str:
         """How far it is, in a line."""
-        parts = [f"{self.finished} of {counted(self.total, 'trial')}", counted(self._turns, "utterance")]
+        parts = [f"{self.finished} of {counted(self.total, 'trial')}", counted(self._turns.total(), "utterance")]
         if self.failed:
             parts.append(f"{len(self.failed)} failed")
         if (left := self.seconds_left) is not None:
