@@ -31,6 +31,7 @@ def folder(cli: Cli, tmp_path: Path) -> Path:
     with SqlStore.open(Path("tertulia.db"), create=True) as opened:
         write_meeting(opened, RUN)
     Path("card.json").write_text(json.dumps(CARD))
+    Path("scenes.jsonl").write_text("{}")
     Path("kept").mkdir()
     Path("kept/precious").write_text("mine")
     return tmp_path
@@ -100,6 +101,11 @@ def test_a_link_within_a_folder_that_is_written_is_refused(cli: Cli, format: str
             shutil.move("aside", inside)
 
 
+def a_meeting() -> tt.Meeting:
+    people = [tt.Person("Ada"), tt.Person("Ben")]
+    return tt.Meeting("gate", participants=people, description="Two wait.")
+
+
 def weights() -> HeadWeights:
     fields: dict[str, Any] = dict.fromkeys(HeadWeights.model_fields, None)
     return HeadWeights.model_construct(**fields | {"fingerprint": "link"})
@@ -110,8 +116,8 @@ FUNCTIONS: dict[str, Callable[[Path], object]] = {
     "write_bytes": lambda path: write_bytes(path, [b"x"]),
     "write_lines": lambda path: write_lines(path, ["x"]),
     "write_text": lambda path: write_text(path, "x"),
-    "Run.export": lambda path: tt.open_store("tertulia.db")[RUN].export("jsonl", path, force=True),
-    "Meeting.write": lambda path: tt.Meeting.read("team_building").write(f"{path}", overwrite=True),
+    "Run.export": lambda path: tt.open_store("tertulia.db").run(RUN).export("jsonl", path, force=True),
+    "Meeting.write": lambda path: a_meeting().write(f"{path}", overwrite=True),
     "the adapters": lambda path: _write_text(path, "{}"),
     "a folder of adapters": lambda path: _alone_in(path).__enter__(),
     "a folder of weights": lambda path: keep_head_weights(weights(), path),
@@ -145,6 +151,5 @@ def test_a_link_that_appears_while_a_file_is_written_is_replaced_and_not_followe
 
 def test_cases_kept_beside_a_store_go_through_no_link(folder: Path) -> None:
     Path("linked.db.cases").symlink_to("kept")
-    meeting = tt.Meeting.read("team_building").replace(name="Quick")
     with pytest.raises(UsageError, match="is a link"):
-        tt.sweep(meeting, "x", settings={"plain": {}}, trials=1, model="rehearsal", store="linked.db")
+        tt.sweep(a_meeting(), "x", settings={"plain": {}}, trials=1, model="rehearsal", store="linked.db")
