@@ -10,11 +10,18 @@ import traceback
 from collections.abc import Iterable
 from pathlib import Path
 
-from tertulia.state.text import one_line
+from tertulia.state.text import clean, one_line
 
 
 class TertuliaError(Exception):
-    """Base of all errors that the user sees as one line."""
+    """Base of all errors that the user sees as one line.
+
+    Messages quote servers, files and stores of other people: each is cleaned here, before Python shows it, a run stores
+    it, or a page has it.
+    """
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*(clean(argument) if isinstance(argument, str) else argument for argument in arguments))
 
 
 class UsageError(TertuliaError):

@@ -54,8 +54,13 @@ _CONTROL = re.compile(
 
 def clean(text: str) -> str:
     """Return text of any origin on one line, with `�` for every character that a terminal would obey."""
+    return one_line(without_codes(text))
+
+
+def without_codes(text: str) -> str:
+    """Return text of any origin with `�` for every character that a terminal would obey but tabs and line breaks."""
     # A text that Python calls printable has none of them: a tenth of the time.
-    return one_line(text if text.isprintable() else _CONTROL.sub("�", text))
+    return text if text.isprintable() else _CONTROL.sub("�", text)
 
 
 def shortened(text: str, length: int) -> str:

@@ -31,7 +31,7 @@ from rich.table import Table
 
 import tertulia
 from benchmarks.stores.viewer_stores import compared_store, list_store, meeting_store
-from tertulia.runs.files.written_files import write_lines
+from tertulia.state.written_files import write_lines
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.html_file import html_of_run
 from tertulia.viewer.server import BUILT

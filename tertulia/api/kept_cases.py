@@ -8,6 +8,7 @@ from tertulia.api.arguments import path_of
 from tertulia.api.store_handle import StoreHandle
 from tertulia.runs.access.engines import named_models
 from tertulia.state.errors import TertuliaError, UsageError
+from tertulia.state.written_files import refuse_links_in, write_text
 from tertulia.storage.addresses import DEFAULT_STORE
 from tertulia.views.wording.wrong_arguments import refusal
 from tertulia.worlds.catalog import path_from_here
@@ -63,10 +64,11 @@ def _kept(case: FileObject, store: StoreHandle) -> str:
     folder = beside.with_name(f"{beside.name}{_FOLDER}")
     file = folder / case.kept_name()
     text = case.text_in(folder.absolute())
+    refuse_links_in(folder, file.name)
     try:
         folder.mkdir(exist_ok=True)
         if not file.is_file() or file.read_text(encoding="utf-8") != text:
-            file.write_text(text, encoding="utf-8")
+            write_text(file, text)
     except OSError as error:
         raise UsageError(f"{file} can't be written: {error.strerror}") from None
     return path_from_here(str(file), Path())

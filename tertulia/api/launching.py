@@ -33,6 +33,7 @@ from tertulia.state.errors import SettingError
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord
 from tertulia.state.seat import Ask
+from tertulia.state.text import clean
 from tertulia.storage.store import SqlStore
 from tertulia.views.wording.wrong_arguments import refusal
 from tertulia.worlds.scenario_object import ScenarioObject
@@ -142,7 +143,7 @@ class RunLauncher:
                     if isinstance(event, RunStarted):
                         run = event.run.run
                     if isinstance(event, Noted):
-                        warnings.warn(event.text, stacklevel=4)
+                        warnings.warn(clean(event.text), stacklevel=4)
                     bar.show(event)
         except BaseException as error:
             bar.close()

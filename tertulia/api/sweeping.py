@@ -41,6 +41,7 @@ from tertulia.runs.planning.request import DEFAULT_MODEL
 from tertulia.state.budget import Budget
 from tertulia.state.errors import SettingError, StoppedError
 from tertulia.state.parameters import ALIASES
+from tertulia.state.text import clean
 from tertulia.storage.addresses import DEFAULT_STORE, StoreAddress
 from tertulia.views.wording.wrong_arguments import refusal, with_named_arguments
 
@@ -186,7 +187,7 @@ def _run(
         with TrialBar(progress, experiment.name, counts) as bar, closing(events_of(drive)) as events:
             for event in events:
                 if isinstance(event, Noted):
-                    warnings.warn(event.text, stacklevel=4)
+                    warnings.warn(clean(event.text), stacklevel=4)
                 counts.note(event)
                 bar.show(event)
     except StoppedError as stopped:

@@ -41,6 +41,7 @@ from tertulia.state.language_model import LanguageModel
 from tertulia.state.parameters import Parameters
 from tertulia.state.questions import HeadAttentionModel
 from tertulia.state.scored_layers import layers_to_score
+from tertulia.state.written_files import write_text
 from tertulia.storage.store import SqlStore
 from tertulia.worlds.scenes import DialogueScene, read_scenes, shipped_scenes
 
@@ -162,7 +163,7 @@ def _scenario_file(folder: Path, scene: DialogueScene) -> Path:
         "participants": [person.model_dump(mode="json", exclude_none=True) for person in people],
     }
     file = folder / f"{name}.yaml"
-    file.write_text(yaml.safe_dump(document, allow_unicode=True, sort_keys=False), encoding="utf-8")
+    write_text(file, yaml.safe_dump(document, allow_unicode=True, sort_keys=False))
     return file
 
 

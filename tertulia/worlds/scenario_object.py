@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tertulia.state.errors import UsageError
+from tertulia.state.written_files import refuse_link, write_text
 
 if TYPE_CHECKING:
     from tertulia.state.meeting import Start
@@ -63,10 +64,11 @@ def write_file(path: Path | str, text: str, overwrite: bool) -> Path:
     file = Path(path).expanduser()
     if file.suffix not in (".yaml", ".yml"):
         raise UsageError(f"{file}: a scenario file ends in .yaml")
+    refuse_link(file)
     if file.exists() and not overwrite:
         raise UsageError(f"{file} exists already; give another name (in Python, overwrite=True replaces it)")
     try:
-        file.write_text(text, encoding="utf-8")
+        write_text(file, text)
     except OSError as error:
         raise UsageError(f"{file} can't be written: {error.strerror}") from None
     return file

@@ -77,9 +77,9 @@ class YamlFile:
         except yaml.MarkedYAMLError as error:
             line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
             what = "" if isinstance(error, _RepeatedKey) else "not YAML: "
-            raise ScenarioError(_without_breaks(f"{path}{line}: {what}{(error.problem or '')[:_SHOWN]}")) from None
+            raise ScenarioError(f"{path}{line}: {what}{(error.problem or '')[:_SHOWN]}") from None
         except (yaml.YAMLError, ValueError, LookupError, RecursionError) as error:
-            raise ScenarioError(_without_breaks(f"{path}: not YAML: {str(error)[:_SHOWN]}")) from None
+            raise ScenarioError(f"{path}: not YAML: {str(error)[:_SHOWN]}") from None
         return cls(path, root, values)
 
     def parse(self, model: type[Model], others: Mapping[str, type[BaseModel]]) -> Model:
@@ -139,7 +139,7 @@ class YamlFile:
         field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).removeprefix(".")
         line = f":{_line(self.root, location)}" if self.has_lines else ""
         words = f"{field[:_SHOWN]}: " * bool(field) + words
-        return ScenarioError(f"{self.path}{line}: {_without_breaks(words)}")
+        return ScenarioError(f"{self.path}{line}: {words}")
 
 
 def one_of(kind: str, known: Iterable[str]) -> BeforeValidator:
@@ -290,8 +290,3 @@ def _line(node: yaml.Node | None, location: Location) -> int:
         else:
             break
     return line + 1
-
-
-def _without_breaks(text: str) -> str:
-    """Return a message on one line; further spaces may be those of a value that it quotes, and stay."""
-    return " ".join(text.splitlines())

@@ -192,6 +192,22 @@ def test_a_server_that_a_scenario_names_is_not_asked(cli: Cli, served: Served, k
     assert not Path("tertulia.db").exists()
 
 
+@pytest.mark.parametrize("setting", ["participant", "judge_model", "thinking_model", "surrogate", "picture_model"])
+def test_a_hub_id_that_a_scenario_names_is_refused_before_any_model_is_opened(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, setting: str
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    for opening in ("open_model", "open_embedder", "open_picture_finder"):
+        monkeypatch.setattr(f"tertulia.models.loading.{opening}", lambda *_, **__: pytest.fail("opened"))
+    sent = SCENARIO.format(model="nobody/nothing" if setting == "participant" else "rehearsal")
+    if setting != "participant":
+        sent += f"parameters: {{{setting}: nobody/nothing}}\n"
+    Path("sent.yaml").write_text(sent, encoding="utf-8")
+    refused = cli("run", "sent.yaml", "--rounds", "1", "--model", "smollm2")
+    refused.complains(2, "nobody/nothing is not on this machine", "tertulia trust nobody/nothing")
+    assert not Path("tertulia.db").exists()
+
+
 def test_a_server_named_by_a_setting_is_named_by_the_user(cli: Cli, served: Served, key: str) -> None:
     result = cli(*a_run(served)[:-1], "--set", f"judge_model={served.model}")
     assert result.code == 0, result.err
@@ -225,7 +241,7 @@ def test_a_piped_yes_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sys.stdin.read() == "y\n"
 
 
-def test_an_embedder_that_a_store_names_is_not_loaded(cli: Cli, tmp_path: Path) -> None:
+def test_an_embedder_that_a_store_names_is_not_loaded(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     from tertulia.storage.store import SqlStore
     from tertulia.storage.tables import Table
 
@@ -234,6 +250,7 @@ def test_an_embedder_that_a_store_names_is_not_loaded(cli: Cli, tmp_path: Path) 
     with SqlStore.open("tertulia.db") as store, store.file.transaction():
         (row,) = Table(store.file, "runs").select("")
         Table(store.file, "runs").update(row, "run", embedder="./evil", model="smollm2")
+    monkeypatch.setattr("tertulia.models.loading.open_model", lambda *_, **__: pytest.fail("opened"))
     refused = cli("resume", "@last")
     assert refused.code == 2
     assert "the embedder './evil' is named by a store" in refused.err

@@ -183,6 +183,49 @@ async def test_what_a_detour_comes_to_is_another_address_too() -> None:
         assert there.paths == []
 
 
+# --- cookies ----------------------------------------------------------------------------------------------------------
+
+
+def baking(path: str) -> Iterator[bytes]:
+    """An answer with a cookie of its own, which is to come back with each further request."""
+    crumb = f"c{next(CRUMBS)}={'x' * 100}; Path=/; Max-Age=99999"
+    yield from (head(Set_Cookie=crumb, Content_Type="application/json", Content_Length=str(len(PLAIN))), PLAIN)
+
+
+CRUMBS = itertools.count()
+
+
+async def test_no_cookie_comes_back_so_that_requests_do_not_grow_and_runs_are_not_linked() -> None:
+    with answering(baking) as hostile:
+        model = a_model(hostile)
+        for _ in range(20):
+            await model.generate_batch([a_request(fields=SPEECH, rows=100)])
+        await a_model(hostile).generate(a_request(fields=SPEECH))
+    heads = [sum(len(name) + len(value) for name, value in sent.items()) for sent in hostile.headers]
+    assert len(heads) == 2001
+    assert not any("cookie" in sent for sent in hostile.headers)
+    assert max(heads) - min(heads) <= 2  # the digits of a length
+
+
+async def test_no_cookie_goes_out_through_the_clients_of_langchain_but_those_of_the_user(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from langchain_openai import ChatOpenAI
+
+    with answering(baking) as hostile:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{hostile.address}/v1")
+        model = open_chat_model("openai:parrot", Parameters(max_retries=0), KEY)
+        for _ in range(3):
+            await model.generate(a_request(fields=SPEECH))
+        assert not any("cookie" in sent for sent in hostile.headers)
+        beside: Any = ChatOpenAI(model="parrot", base_url=f"{hostile.address}/v1", api_key="none", max_retries=0)
+        for _ in range(2):
+            await beside.ainvoke("Hello")
+        assert len(hostile.headers[-1]["cookie"]) < 120  # the one of the answer before
+        await model.generate(a_request(fields=SPEECH))
+        assert "cookie" not in hostile.headers[-1]
+
+
 # --- beside Tertulia --------------------------------------------------------------------------------------------------
 
 

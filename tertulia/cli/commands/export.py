@@ -11,10 +11,10 @@ from tertulia.cli.options import JsonOption, StoreOption
 from tertulia.cli.terminal.output import plain, print_json, progress
 from tertulia.lab.exports.writing import FORMATS, Export, chosen_runs
 from tertulia.runs.files.exporting import exported_lines
-from tertulia.runs.files.written_files import STANDARD_OUTPUT, check_file, write_lines
 from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.errors import UsageError
 from tertulia.state.records import RunRecord
+from tertulia.state.written_files import STANDARD_OUTPUT, check_file, write_lines
 from tertulia.storage.addresses import StoreAddress
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.html_file import built_page, html_of_run

@@ -13,6 +13,7 @@ from tertulia.cli.terminal.tables import print_columns
 from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.errors import SettingError, UsageError
 from tertulia.state.text import clean, one_line, path_argument, shortened
+from tertulia.state.written_files import refuse_link, write_lines
 from tertulia.worlds.characters.draft import SHOWN, ImportedPerson
 
 _NOTE = "Memories are taken as recalled; a meeting asks for descriptions, and for steps of goals, where there are none."
@@ -156,11 +157,12 @@ def _print_not_taken(found: tuple[ImportedPerson, ...]) -> None:
 
 
 def _write_new(file: Path, text: str) -> None:
+    refuse_link(file)
     if file.exists():
         raise UsageError(f"{file} exists already; give another name")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(f"{text.rstrip()}\n", encoding="utf-8")
+        write_lines(file, [text.rstrip()])
     except OSError as error:
         raise UsageError(f"{file} can't be written: {error.strerror}") from None
 

@@ -11,9 +11,16 @@ from typing import TYPE_CHECKING, Literal, get_args
 from tertulia.runs.files.exporting import FORMATS as LINES
 from tertulia.runs.files.exporting import Format as LineFormat
 from tertulia.runs.files.exporting import exported_lines, files_of
-from tertulia.runs.files.written_files import STANDARD_OUTPUT, check_file, write_bytes, write_lines
 from tertulia.state.errors import UsageError
 from tertulia.state.records import RunRecord
+from tertulia.state.written_files import (
+    STANDARD_OUTPUT,
+    check_file,
+    refuse_link,
+    refuse_links_in,
+    write_bytes,
+    write_lines,
+)
 from tertulia.storage.addresses import StoreAddress, store_address
 from tertulia.storage.store import SqlStore
 
@@ -114,6 +121,7 @@ def _write(format: str, runs: "Sequence[RecordedRun]", out: Path, force: bool) -
 def _check_folder(folder: Path, store: StoreAddress) -> None:
     if folder == STANDARD_OUTPUT:
         raise UsageError("a folder can't go to standard output; give --out FOLDER")
+    refuse_link(folder)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file; give the name of a folder")
     if not folder.absolute().parent.is_dir():
@@ -128,6 +136,7 @@ def _write_folder(folder: Path, files: "Iterable[FolderFile]", force: bool) -> N
     moved: list[str] = []
     try:
         for file in files:
+            refuse_links_in(folder, file.path)
             target = folder / file.path
             if target.exists() and file.is_shared:
                 continue

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tertulia.lab.pages.page import Cell, Column, Figure, Page, Table
 from tertulia.state.optional import importing
+from tertulia.state.written_files import write_bytes
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -79,7 +80,9 @@ def write_parquet(table: Table, file: Path) -> None:
         OSError: The file can't be written.
     """
     check_parquet()
-    frame(table).to_parquet(file, engine="pyarrow", index=False)
+    written = io.BytesIO()
+    frame(table).to_parquet(written, engine="pyarrow", index=False)
+    write_bytes(file, [written.getvalue()])
 
 
 def check_parquet() -> None:

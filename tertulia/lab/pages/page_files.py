@@ -9,9 +9,9 @@ from tertulia.lab.pages.page_data import check_parquet, csv_lines, data_tables, 
 from tertulia.lab.pages.page_html import html_page
 from tertulia.lab.pages.page_markdown import markdown
 from tertulia.lab.pages.plots import check_plots, drawn, file_of
-from tertulia.runs.files.written_files import check_file, write_lines
 from tertulia.state.documents import Document
 from tertulia.state.errors import UsageError
+from tertulia.state.written_files import check_file, refuse_link, write_lines
 from tertulia.storage.addresses import StoreAddress
 
 _PAGES = (".md", ".html", ".json")
@@ -34,6 +34,7 @@ def check_report_folder(folder: Path, name: str, experiment: str, store: StoreAd
     check_parquet()
     is_same = _experiment_in(folder / f"{name}.json") == experiment
     for path in (folder.parent, folder):
+        refuse_link(path)
         if path.exists() and not path.is_dir():
             raise UsageError(f"--out {path}: this is a file; give a folder")
     folder.mkdir(parents=True, exist_ok=True)

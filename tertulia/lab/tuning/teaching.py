@@ -25,6 +25,7 @@ from tertulia.state.language_model import Activity, Report
 from tertulia.state.languages import DEFAULT, language_of, name_of
 from tertulia.state.records import RunRecord
 from tertulia.state.store import Store
+from tertulia.state.written_files import refuse_links_in, write_text
 from tertulia.storage.addresses import StoreAddress
 from tertulia.storage.sqlite.locks import drive_lock
 from tertulia.storage.store import SqlStore
@@ -224,7 +225,7 @@ class _Measure:
             pass
         losses = self.losses()
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        self.file.write_text(json.dumps({"key": wanted, "losses": losses}), encoding="utf-8")
+        write_text(self.file, json.dumps({"key": wanted, "losses": losses}))
         return losses
 
     def losses(self) -> dict[float, float]:
@@ -247,8 +248,10 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
     Raises:
         StorageError: Another one does.
+        UsageError: The folder is a link.
         ModelError: The folder can't be written.
     """
+    refuse_links_in(folder, _TRAINING)
     try:
         (folder / _TRAINING).mkdir(parents=True, exist_ok=True)
         with drive_lock(folder / _TRAINING / "adapters", "training"):

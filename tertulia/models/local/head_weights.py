@@ -14,6 +14,7 @@ from tertulia.state.errors import ModelError, NotFoundError
 from tertulia.state.files import read_text
 from tertulia.state.head_weights import HeadWeights
 from tertulia.state.language_model import Tokenizer
+from tertulia.state.written_files import refuse_link, write_lines
 from tertulia.state.wrong_values import wrong_value
 
 #: The weights that are shipped.
@@ -84,9 +85,8 @@ def read_head_weights(file: Path) -> HeadWeights:
 
 def keep_head_weights(weights: HeadWeights, folder: Path) -> Path:
     """Write weights of heads to a folder, whole or not at all, and return their file."""
+    refuse_link(folder)
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{weights.fingerprint}.json"
-    part = file.with_suffix(".part")
-    part.write_text(weights.model_dump_json() + "\n", encoding="utf-8")
-    part.replace(file)
+    write_lines(file, [weights.model_dump_json()])
     return file

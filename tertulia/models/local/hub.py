@@ -45,16 +45,32 @@ def load(source: str, loader: Callable[[bool], T], *, remedy: str, report: Repor
         return loader(True)
     except OSError:
         if not may_download:
-            raise TrustError(
-                f"{source} is not on this machine, and is not downloaded as only a file names it; if that is what "
-                f"you want: tertulia trust {shell_argument(source)}"
-            ) from None
+            raise _not_downloaded(source) from None
         _require_on_hub(source, remedy)
     report(Activity(f"downloading {source} from the hub"))
     try:
         return loader(False)
     finally:
         report(Activity(""))
+
+
+def require_on_machine(name: str) -> None:
+    """Refuse a hub id that would have to be downloaded, by the cache's list of files: nothing is loaded.
+
+    Raises:
+        TrustError: It is not on this machine.
+    """
+    from huggingface_hub import try_to_load_from_cache
+
+    if not isinstance(try_to_load_from_cache(name, "config.json"), str):
+        raise _not_downloaded(name)
+
+
+def _not_downloaded(name: str) -> TrustError:
+    return TrustError(
+        f"{name} is not on this machine, and is not downloaded as only a file names it; if that is what you want: "
+        f"tertulia trust {shell_argument(name)}"
+    )
 
 
 def asked_for_adapters(local_files_only: bool) -> dict[str, bool]:

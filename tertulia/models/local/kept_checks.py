@@ -7,8 +7,6 @@ our own source. All that is in the name of the file that is kept.
 
 import hashlib
 import json
-import os
-import tempfile
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ import torch
 from tertulia.models.local.adapters import Adapters, hash_of_base
 from tertulia.models.local.attention_scores import Windows
 from tertulia.state.files import read_text
+from tertulia.state.written_files import write_text
 
 #: The libraries on which a check depends.
 _DISTRIBUTIONS = ("torch", "transformers")
@@ -64,9 +63,7 @@ class KeptCheck:
         """Keep the result of the check, if the folder may be written to."""
         text = json.dumps({"windows": windows, "depends_on": self._depends_on}, indent=1)
         try:
-            with tempfile.NamedTemporaryFile("w", dir=self._file.parent, prefix=".exact-", delete=False) as made:
-                made.write(text)
-            os.replace(made.name, self._file)
+            write_text(self._file, text)
             kept = sorted(self._file.parent.glob(f"{_NAME}*"), key=lambda file: file.stat().st_mtime_ns)
             for former in kept[:-_MOST_KEPT]:
                 former.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The limits of a server's answer: at most `MOST_BYTES`, not compressed, and no redirect to another origin.
+"""The limits of a server's answer: at most `MOST_BYTES`, not compressed, no redirect to another origin, no cookies.
 
 LangChain's classes open HTTP clients by themselves, of httpx or of httpx2, which has the same interface. Their hooks
 see every request before it is sent, redirected ones too, and every answer before its body is read.
@@ -7,7 +7,9 @@ see every request before it is sent, redirected ones too, and every answer befor
 import asyncio
 import importlib
 from collections.abc import AsyncIterator, Iterator
+from http.cookiejar import Cookie, CookieJar, DefaultCookiePolicy
 from typing import Any
+from urllib.request import Request
 
 from tertulia.models.served.chat_errors import RefusedAnswerError
 from tertulia.models.served.remote_requests import event_loop
@@ -29,13 +31,25 @@ def limit_answers(chat_model: Any) -> None:
 
 def add_limits(client: Any) -> None:
     """Add the hooks to an asynchronous HTTP client, once."""
+    client.cookies.jar.set_policy(_NoCookies())
     for event, hooks in _hooks().items():
         client.event_hooks[event] += [hook for hook in hooks if hook not in client.event_hooks[event]]
 
 
 def client_options(provider: str) -> dict[str, Any]:
     """Return further options for the class of a provider; Google's does not call hooks that are added later."""
-    return {"client_args": {"event_hooks": _hooks()}} if provider == "google_genai" else {}
+    arguments = {"event_hooks": _hooks(), "cookies": CookieJar(_NoCookies())}
+    return {"client_args": arguments} if provider == "google_genai" else {}
+
+
+class _NoCookies(DefaultCookiePolicy):
+    """Keeps and sends none of a server's cookies: they would grow with every answer, and link the runs of a process."""
+
+    def set_ok(self, cookie: Cookie, request: Request) -> bool:
+        return not _is_ours() and super().set_ok(cookie, request)
+
+    def return_ok(self, cookie: Cookie, request: Request) -> bool:
+        return not _is_ours() and super().return_ok(cookie, request)
 
 
 def _hooks() -> dict[str, list[Any]]:

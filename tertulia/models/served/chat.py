@@ -83,6 +83,7 @@ from tertulia.state.language_model import (
 from tertulia.state.parameters import Parameters
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Reply
+from tertulia.state.text import without_codes
 
 T = TypeVar("T")
 
@@ -272,7 +273,7 @@ class ChatModel:
                 if reply.remark is None or more is None:
                     is_counted = prompt_tokens or answer.note
                     usage = (prompt_tokens, reply_tokens) if is_counted else None
-                    thought = "\n".join(filter(None, (answer.thought, reply.thought))) or None
+                    thought = without_codes("\n".join(filter(None, (answer.thought, reply.thought)))) or None
                     return reply.model_copy(update={"usage": usage, "unsent": answer.unsent, "thought": thought})
             if is_cut(answer):
                 self._tell_once("room", room_note(room, more))

@@ -13,7 +13,7 @@ import time
 
 from tertulia.models.served.chat_names import key_variable
 from tertulia.state.errors import ContextWindowError, ModelError
-from tertulia.state.text import one_line
+from tertulia.state.text import clean
 
 #: Seconds until the first retry, and at most (exponential back-off).
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 60.0
@@ -195,7 +195,7 @@ def refuses_pictures(error: Exception) -> bool:
 
 def shortened_message(error: BaseException, key: str) -> str:
     """Return a library's message on one line, without the key."""
-    text = one_line(error) or type(error).__name__
+    text = clean(str(error)) or type(error).__name__
     text = re.sub(r"^Error code: \d+ - ", "", text)
     text = text.replace(key, "…") if key else text
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -2,7 +2,7 @@
 
 from tertulia.models.served.chat_client import ChatAnswer
 from tertulia.models.served.thoughts import split_thought
-from tertulia.state.text import clean, shortened
+from tertulia.state.text import one_line, shortened
 
 #: Providers' words for an answer that ends at a limit.
 _CUT = frozenset(
@@ -37,7 +37,7 @@ def unread(model: str, problem: str, answer: ChatAnswer, times: int, room: int |
         room: The tokens that it had; `None` if no limit was sent.
     """
     split = split_thought(answer.text)
-    told = [problem, *([f"finish_reason {clean(answer.finish)}"] if answer.finish else [])]
+    told = [problem, *([f"finish_reason {answer.finish}"] if answer.finish else [])]
     told.append(f"it wrote {_quoted(split.rest)}" if split.rest.strip() else "it wrote nothing")
     if thought := answer.thought or split.thought:
         told.append(f"its reasoning begins {_quoted(thought)}")
@@ -49,4 +49,4 @@ def unread(model: str, problem: str, answer: ChatAnswer, times: int, room: int |
 
 
 def _quoted(text: str) -> str:
-    return repr(shortened(clean(text), _QUOTED))
+    return repr(shortened(one_line(text), _QUOTED))

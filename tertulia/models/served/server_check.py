@@ -24,6 +24,7 @@ from tertulia.models.served.server_streams import is_stream
 from tertulia.models.served.servers import Server
 from tertulia.state.errors import UsageError
 from tertulia.state.server_table import ServerFinding, ServerTable
+from tertulia.state.text import clean
 
 #: Seconds until an answer, and tokens of it.
 _TIMEOUT_S, _TOKENS = 120.0, 12
@@ -113,7 +114,7 @@ class _Check:
             checked=datetime.now(UTC).isoformat(timespec="seconds"),
             requests=self._requests,
             findings=tuple(
-                ServerFinding(feature=feature, honoured=honoured, seen=seen)
+                ServerFinding(feature=feature, honoured=honoured, seen=clean(seen))
                 for feature, (honoured, seen) in found.items()
             ),
         )

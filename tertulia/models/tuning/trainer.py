@@ -11,7 +11,6 @@ Knows nothing of prompts or scenes.
 
 import json
 import math
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -27,6 +26,7 @@ from transformers import PreTrainedModel
 
 from tertulia.models.tuning.sequence import TrainingSequence
 from tertulia.state.errors import ModelError
+from tertulia.state.written_files import replacing
 
 #: Seconds between two checkpoints.
 _CHECKPOINT_S = 60.0
@@ -247,12 +247,10 @@ def _write_text(file: Path, text: str) -> None:
 
 def _replacing(file: Path, write: Callable[[Path], object]) -> None:
     """Write a file under another name and move it to its place, so that it is there whole or not at all."""
-    part = file.with_name(f".{file.name}.part")
     try:
-        write(part)
-        os.replace(part, file)
+        with replacing(file) as part:
+            write(part)
     except (OSError, SafetensorError) as error:
-        part.unlink(missing_ok=True)
         reason = getattr(error, "strerror", None) or str(error)
         raise ModelError(
             f"{file} can't be written ({reason}); free room there, and run the same command again"

@@ -77,20 +77,27 @@ class ModelAccess:
         """Return a copy with more named models."""
         return replace(self, named=self.named | set(names))
 
-    def require(self, names: Iterable[str]) -> None:
-        """Refuse remote models whose place the user has not named; remember the named places.
+    def require(self, names: Iterable[str], embedder: str = EMBEDDER) -> None:
+        """Refuse models that the user has not named, before any is opened; remember the named places.
 
-        A place is a provider or the origin of a server. A key in the environment names a provider, too.
+        A place is a provider or the origin of a server. A key in the environment names a provider, too. A model of the
+        hub that is on this machine needs no name.
 
         Raises:
-            TrustError: Only a file names a place, and the user declined or can't be asked.
+            TrustError: Only a file names a place, and the user declined or can't be asked; or a model of the hub.
         """
         from tertulia.models.loading import is_hub_id
+        from tertulia.models.local.adapters import split_name
+        from tertulia.models.local.hub import require_on_machine
         from tertulia.models.served.chat_names import SERVER_KEY, is_chat_name, key_variable, places_of
 
+        self._require_embedder(embedder)
         names = [self._asked_as(name) for name in names]
         places = {place: name for name in names if is_chat_name(name) for place in places_of(name)}
         named = {place for name in self.named if is_chat_name(name) for place in places_of(name)}
+        for name in names:
+            if is_hub_id(base := split_name(name)[0]) and not self._may_download(name):
+                require_on_machine(base)
         for place in sorted(places.keys() - named - set(self.trust.read().places)):
             key = key_variable(places[place])
             if key in self.keys and key != SERVER_KEY:
@@ -194,13 +201,16 @@ class ModelAccess:
         """
         from tertulia.models.loading import open_embedder
 
-        if name not in {EMBEDDER, REHEARSAL, *self.named}:
-            raise TrustError(f"the embedder {name!r} is named by a store, and is none of {EMBEDDER} and {REHEARSAL}")
+        self._require_embedder(name)
         with _errors_explained(f"the embedder {name!r}"):
             return self._kept(
                 ("embedder", name),
                 lambda: open_embedder(name, self.report, VectorFile(self.cache / "vectors.db")),
             )
+
+    def _require_embedder(self, name: str) -> None:
+        if name not in {EMBEDDER, REHEARSAL, *self.named}:
+            raise TrustError(f"the embedder {name!r} is named by a store, and is none of {EMBEDDER} and {REHEARSAL}")
 
     def _kept(self, key: object, open: Callable[[], Opened]) -> Opened:
         if self.kept is None:
@@ -221,8 +231,10 @@ class ModelAccess:
             return open_picture_finder(name, report=self.report, **self._permissions(name))
 
     def _permissions(self, name: str) -> dict[str, Any]:
-        may_download = name in self.named or name in self.trust.read().places
-        return {"may_download": may_download, "with_code": name in self.with_code}
+        return {"may_download": self._may_download(name), "with_code": name in self.with_code}
+
+    def _may_download(self, name: str) -> bool:
+        return name in self.named or name in self.trust.read().places
 
 
 def named_models(settings: Mapping[str, Any], *models: str | None) -> frozenset[str]:
@@ -371,7 +383,8 @@ def _open(
     access: ModelAccess,
 ) -> Engines:
     roles = {} if name == REHEARSAL else models_of_roles(parameters)
-    access.require([name, *participants.values(), *roles.values()])
+    finder = None if name == REHEARSAL or parameters.picture_model is None else parameters.picture_model
+    access.require([name, *participants.values(), *roles.values(), *([] if finder is None else [finder])], embedder)
     opened = {name: access.language_model(name, parameters)}
 
     def each(names: Mapping[Taker, str]) -> dict[Taker, LanguageModel]:
@@ -382,7 +395,6 @@ def _open(
 
     beside: dict[ModelRole, str] = {role: roles.pop(role) for role in ("score",) if access.scorers and role in roles}
     embedder = REHEARSAL if opened[name].traits.rehearsed else embedder
-    finder = None if name == REHEARSAL or parameters.picture_model is None else parameters.picture_model
     return Engines(
         model=opened[name],
         participant_models=each(participants),

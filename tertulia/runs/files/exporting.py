@@ -5,13 +5,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
-from tertulia.runs.files.written_files import STANDARD_OUTPUT
 from tertulia.state.cognition import Call
 from tertulia.state.documents import Document
 from tertulia.state.errors import UsageError
 from tertulia.state.meeting import Start
 from tertulia.state.records import RunRecord
 from tertulia.state.store import Store
+from tertulia.state.written_files import STANDARD_OUTPUT
 from tertulia.views.measuring.dialogues import dialogue_of_run
 from tertulia.views.reading.documents import run_document, start_document, turn_document
 from tertulia.views.reading.platforms import platforms_document

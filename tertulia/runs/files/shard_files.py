@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from tertulia.state.errors import NotFoundError, StorageError, TertuliaError, UsageError
 from tertulia.state.text import first_line
+from tertulia.state.written_files import replacing
 from tertulia.storage.sqlite.private_copy import check_room
 
 if TYPE_CHECKING:
@@ -57,13 +58,11 @@ def put_shard(path: Path, place: str, name: str) -> str:
         raise UsageError(f"{name!a:.60} can't be the name of a shard; take letters, digits, - and _")
     if not is_address(place):
         at = Path(place) / f"{name}{ENDING}"
-        unfinished = at.with_name(f"{UNFINISHED}{at.name}.{os.getpid()}")
         try:
             at.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, unfinished)
-            os.replace(unfinished, at)
+            with replacing(at) as unfinished:
+                shutil.copyfile(path, unfinished)
         except OSError as error:
-            unfinished.unlink(missing_ok=True)
             raise StorageError(f"{at} can't be written ({error.strerror}); take another folder") from error
         return str(at)
     with _faults(place):

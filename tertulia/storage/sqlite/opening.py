@@ -81,9 +81,11 @@ def _make_private(path: Path) -> None:
     """Make a missing file for its owner alone; `StorageError` if the log of a store that was moved away is there."""
     if os.path.exists(path):
         return
+    if os.path.islink(path):
+        raise StorageError(f"{path} is a link to nothing, and no store is made through one; name the file")
     refuse_lost_log(path)
     with suppress(OSError):  # SQLite says why, or another process has just made it
-        os.close(os.open(os.path.realpath(path), os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
 
 
 def refuse_lost_log(path: Path) -> None:
