@@ -27,8 +27,12 @@ class Experiments(Contents):
     def all(self) -> list[ExperimentRecord]:
         """Return all experiments, newest first."""
         rows = Table(self.file, "experiments").select("ORDER BY created DESC, experiment")
+        return [*map(self.record, rows)]
+
+    def record(self, row: Mapping[str, Any]) -> ExperimentRecord:
+        """Return the record of a row of `experiments`."""
         with record_faults(self.path):
-            return [record_of(ExperimentRecord, row, definition=parsed(row["definition"])) for row in rows]
+            return record_of(ExperimentRecord, row, definition=parsed(row["definition"]))
 
     def check_whole(self) -> None:
         """Raise `StorageError` if a trial's experiment is missing; a worker's shard has trials without experiments."""

@@ -37,7 +37,7 @@ from tertulia.storage.postgres.faults import connection_faults, server_faults
 from tertulia.storage.postgres.schema import HAS_UNSPACED, is_made, make
 from tertulia.storage.postgres.statements import bound, named, numbered, read, words_query
 from tertulia.storage.terms import Term, holds_terms
-from tertulia.storage.values import Value, compared, identifier, rows_by_name
+from tertulia.storage.values import Value, compared, identifier, read_rows
 
 #: The schema in which a store is, unless the address ends with `?schema=NAME`.
 DEFAULT_SCHEMA = "tertulia"
@@ -184,7 +184,8 @@ class ServerDatabase(Database):
         with server_faults(self.path):
             cursor = self._connection.execute(sql, values, binary=True)
             rows = cursor.fetchall()  # and so the columns are known
-            return rows_by_name([column.name for column in cursor.description or ()], rows, read, str)
+            names = [column.name for column in cursor.description or ()]
+            return [dict(zip(names, row, strict=True)) for row in read_rows(sql, names, rows, read, str)]
 
     @override
     def tuples(self, sql: str, *values: Value) -> list[tuple[Any, ...]]:
