@@ -43,16 +43,17 @@ class Database(Protocol):
         """Whether it is small, and near, enough to be checked whole whenever it is read."""
 
     def rows(self, sql: str, *values: Value) -> list[dict[str, Any]]:
-        """Return the rows of a query, each by column name."""
+        """Return the rows of a query, each by column name.
+
+        Raises:
+            StorageError: A value is not of the kind of the column that its result is named after.
+        """
 
     def named_rows(self, sql: str, values: Mapping[str, Value]) -> list[dict[str, Any]]:
         """Return the rows of a query with named parameters."""
 
-    def tuples(self, sql: str, *values: Value) -> list[tuple[Any, ...]]:
-        """Return the rows of a query as they are stored: faster than `rows` for many rows.
-
-        A text with halves of surrogate pairs may be bytes, and ids of runs are not checked.
-        """
+    def tuples(self, sql: str, *values: Value) -> Sequence[tuple[Any, ...]]:
+        """Return the rows of a query: faster than `rows` for many rows."""
 
     def write(self, sql: str, *values: Value) -> Written:
         """Execute one statement that writes."""
@@ -71,6 +72,9 @@ class Database(Protocol):
 
     def joined(self) -> AbstractContextManager[None]:
         """Make all writes inside part of the transaction that is open, as a whole with it, or one of their own."""
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Read everything inside as it was at one moment, or in the transaction that is open; nothing inside writes."""
 
     def check_full_text(self) -> None:
         """Check the full-text index against the passages if that is cheap; `StorageError` if they differ."""
@@ -119,8 +123,8 @@ class Beside(Protocol):
     path: StoreAddress | str
     prefix: str
 
-    def tuples(self, sql: str, *values: Value) -> list[tuple[Any, ...]]:
-        """Return the rows of a query as they are stored (see `Database.tuples`); its tables have the prefix."""
+    def tuples(self, sql: str, *values: Value) -> Sequence[tuple[Any, ...]]:
+        """Return the rows of a query (see `Database.tuples`); its tables have the prefix."""
 
     def copy(self, table: str, columns: Sequence[str], rest: str, *values: Value) -> None:
         """Insert rows into the table of that name of the other store, which has none with their keys.

@@ -25,11 +25,12 @@ APPLICATION_ID = int.from_bytes(b"Tert", "big")
 Kind = Literal["text", "count", "number", "flag", "json", "moment", "integer", "bytes"]
 
 _SQL_TYPES: Mapping[Kind, str] = {"count": "INTEGER", "flag": "INTEGER", "number": "REAL", "bytes": "BLOB"}
-_PYTHON_TYPES: Mapping[Kind, type | tuple[type, ...]] = {
-    "count": int,
-    "flag": int,
+#: The types of values of each kind in Python.
+TYPES: Mapping[Kind, tuple[type, ...]] = {
+    **dict.fromkeys(("text", "json", "moment", "integer"), (str,)),
+    **dict.fromkeys(("count", "flag"), (int,)),
     "number": (float, int),
-    "bytes": bytes,
+    "bytes": (bytes,),
 }
 
 CHECKSUM = "checksum"
@@ -55,7 +56,7 @@ class Column:
 
     def takes(self, kind: type) -> bool:
         """Return whether a value of a type is of the column's kind."""
-        return (kind is type(None) and self.nullable) or issubclass(kind, _PYTHON_TYPES.get(self.kind, str))
+        return (kind is type(None) and self.nullable) or issubclass(kind, TYPES[self.kind])
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,11 @@ class TableSchema:
     def columns(self) -> tuple[Column, ...]:
         """All columns, that of the checksum among them."""
         return (*self.declared, Column(CHECKSUM, "count")) if self.has_checksum else self.declared
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of all columns."""
+        return frozenset(column.name for column in self.columns)
 
     @cached_property
     def checked(self) -> tuple[str, ...]:
@@ -405,11 +411,41 @@ TABLES: Mapping[str, TableSchema] = {
     )
 }
 
+#: LangGraph's tables (storage/sqlite/objects.py), which it makes in the same file; a run is a thread of its.
+CHECKPOINT_TABLES: Mapping[str, TableSchema] = {
+    table.name: table
+    for table in (
+        TableSchema(
+            "checkpoints",
+            (
+                *_texts("thread_id", "checkpoint_ns", "checkpoint_id"),
+                *(Column(name, nullable=True) for name in ("parent_checkpoint_id", "type")),
+                *(Column(name, "bytes") for name in ("checkpoint", "metadata")),
+            ),
+            key=("thread_id", "checkpoint_ns", "checkpoint_id"),
+            has_checksum=False,
+        ),
+        TableSchema(
+            "writes",
+            (
+                *_texts("thread_id", "checkpoint_ns", "checkpoint_id", "task_id", "task_path"),
+                Column("idx", "count"),
+                *_texts("channel", "type"),
+                Column("value", "bytes", nullable=True),
+            ),
+            key=("thread_id", "checkpoint_ns", "checkpoint_id", "task_id", "idx"),
+            has_checksum=False,
+        ),
+    )
+}
+
+ALL_TABLES: Mapping[str, TableSchema] = {**TABLES, **CHECKPOINT_TABLES}
+
 #: The table whose texts are indexed in full, and its columns of texts.
 FULL_TEXT = ("passages", ("text",))
 
 #: The columns that hold bytes. No other column is called like them, so a name tells bytes from text.
-BINARY = frozenset(column.name for table in TABLES.values() for column in table.columns if column.kind == "bytes")
+BINARY = frozenset(column.name for table in ALL_TABLES.values() for column in table.columns if column.kind == "bytes")
 
 #: The columns that hold ids of runs and simulations, which are checked whenever they are read. Likewise, no other is
 #: called like them.

@@ -2,21 +2,16 @@
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
 from tertulia.state.errors import StorageError
 from tertulia.storage.contract import Database, Readable, Written
-from tertulia.storage.faults import damaged, record_faults
-from tertulia.storage.schema import BINARY, CHECKSUM, IDENTIFIERS, TABLES
-from tertulia.storage.values import (
-    Value,
-    checksum,
-    identifier,
-    read,
-    unlike_their_sums,
-)
+from tertulia.storage.faults import UnavailableError, damaged
+from tertulia.storage.schema import CHECKSUM, TABLES
+from tertulia.storage.values import DamagedValueError, Value, checksum, identifier, unlike_their_sums, wrong_value
 
 #: The columns that a checksum covers, in its order.
 COLUMNS: Mapping[str, tuple[str, ...]] = {table.name: table.checked for table in TABLES.values() if table.has_checksum}
@@ -32,7 +27,7 @@ class Rows:
     """
 
     names: tuple[str, ...]
-    values: list[tuple[Any, ...]]
+    values: Sequence[tuple[Any, ...]]
 
     def column(self, name: str) -> list[Any]:
         """Return the values of a column."""
@@ -124,8 +119,44 @@ class Table:
             if stored != sum_of(repr(values_of).encode()) and stored != checksum(values_of):
                 raise damaged(self._file.path, f"a row of {self._name} does not match its checksum")
         if not all(are_of_kinds(self._name, row) for row in {tuple(map(type, row)): row for row in held}.values()):
-            raise damaged(self._file.path, f"a row of {self._name} holds what can't be in it")
+            raise _wrong_row(self._file, self._name, held)
         return rows
+
+    def readable(self, order: str, name: str) -> tuple[list[dict[str, Any]], dict[str, str]]:
+        """Return all rows that read, in an order, and why the others do not, by their names.
+
+        Args:
+            order: SQL that follows `ORDER BY`.
+            name: The column that names a row.
+
+        Raises:
+            UnavailableError: The database can't be read now.
+        """
+        refused: dict[str, str] = {}
+
+        def between(first: int, count: int) -> list[dict[str, Any]]:
+            try:
+                return self.select(f"ORDER BY {order} LIMIT ? OFFSET ?", count, first)
+            except UnavailableError:
+                raise
+            except StorageError as error:
+                if count > 1:
+                    half = count // 2
+                    return between(first, half) + between(first + half, count - half)
+                refused[self._name_at(order, name, first)] = str(error)
+                return []
+
+        ((size,),) = self._file.tuples(f"SELECT count(*) AS size FROM {self._name}")
+        return between(0, size), refused
+
+    def _name_at(self, order: str, name: str, place: int) -> str:
+        """Return the value of a column in the row at a place of an order, or the place if that is no id."""
+        with suppress(StorageError):
+            sql = f"SELECT {name} AS name FROM {self._name} ORDER BY {order} LIMIT 1 OFFSET ?"
+            for (value,) in self._file.tuples(sql, place):
+                with suppress(DamagedValueError):
+                    return str(identifier(value))
+        return f"row {place + 1} of {self._name}"
 
     def insert_tuples(self, rows: Rows) -> None:
         """Insert rows that were selected, from this table of another store; inside a transaction."""
@@ -149,32 +180,23 @@ def select_tuples(file: Readable, table: str, rest: str, *values: Value) -> Rows
     columns, place = COLUMNS[table], f"{file.prefix}{table}"
     names = ", ".join(f"{place}.{column}" for column in (*columns, CHECKSUM))
     rows = file.tuples(f"SELECT {names} FROM {place} {rest}", *values)
-    kinds = _kinds_of(rows)
-    is_text = [name not in BINARY for name in columns]
-    if any(bytes in of_column and text for of_column, text in zip(kinds, is_text, strict=False)):
-        readers = [read if text else _as_it_is for text in (*is_text, False)]
-        rows = [tuple(reader(value) for reader, value in zip(readers, row, strict=True)) for row in rows]
-        kinds = _kinds_of(rows)
     if any(row[-1] != checksum(row[:-1]) for row in unlike_their_sums(rows)):
         raise damaged(file.path, f"a row of {table} does not match its checksum")
-    of_table = map(TABLES[table].column, columns)
-    if not all(column.takes(kind) for column, of_column in zip(of_table, kinds, strict=False) for kind in of_column):
-        raise damaged(file.path, f"a row of {table} holds what can't be in it")
-    found = Rows(columns, rows)
-    with record_faults(file.path):
-        for name in IDENTIFIERS.intersection(columns):
-            for value in {*found.column(name)}:
-                identifier(value)
-    return found
+    for name, column in zip(columns, zip(*rows, strict=True), strict=False):
+        if not all(map(TABLES[table].column(name).takes, {*map(type, column)})):
+            raise _wrong_row(file, table, rows)
+    return Rows(columns, rows)
 
 
-def _kinds_of(rows: Sequence[tuple[Any, ...]]) -> list[set[type]]:
-    """Return the types of each column."""
-    return [{*map(type, column)} for column in zip(*rows, strict=True)]
-
-
-def _as_it_is(value: Value) -> Value:
-    return value
+def _wrong_row(file: Readable, table: str, rows: Iterable[Sequence[Any]]) -> StorageError:
+    """Return the error of the first of some rows that has a value that its column can't have."""
+    names = COLUMNS[table]
+    for row in rows:
+        for name, value in zip(names, row, strict=False):
+            if not TABLES[table].column(name).holds(value):
+                given = dict(zip(names, row, strict=False))
+                return damaged(file.path, f"a record does not read: {wrong_value(table, name, given)}")
+    raise AssertionError(table)
 
 
 def _fits(value: Value) -> bool:

@@ -7,6 +7,7 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import cache, lru_cache
 from typing import Any
 
@@ -16,7 +17,7 @@ from pydantic_core import from_json
 from tertulia.state.errors import StorageError
 from tertulia.state.store import AnyRecord
 from tertulia.state.text import first_line
-from tertulia.storage.schema import BINARY, IDENTIFIERS
+from tertulia.storage.schema import ALL_TABLES, BINARY, IDENTIFIERS, TYPES, Kind
 
 Value = str | int | float | bytes | None
 
@@ -59,8 +60,17 @@ def bound_number(value: Value) -> Value:
 
 
 def read(value: Value) -> Value:
-    """Return the value of a column that holds no bytes as it was before it was written."""
-    return decoded(value) if isinstance(value, bytes) else value
+    """Return the value of a column that holds no bytes as it was before it was written.
+
+    Raises:
+        ValueError: It is bytes and no text, or bytes of a text that would not have been written as bytes.
+    """
+    if not isinstance(value, bytes):
+        return value
+    text = decoded(value)
+    if bound(text) != value:
+        raise ValueError("bytes in the place of a text")
+    return text
 
 
 def decoded(text: bytes) -> str:
@@ -68,21 +78,12 @@ def decoded(text: bytes) -> str:
     return text.decode("utf-8", "surrogatepass")
 
 
-def rows_by_name(
-    names: Sequence[str], rows: Iterable[Sequence[Any]], reader: Callable[[Value], Value], read_type: type
-) -> list[dict[str, Any]]:
-    """Return rows by column name: ids are checked, and values of a type are read in columns without bytes."""
-    columns: list[Iterable[Any]] = [*zip(*rows, strict=True)]
-    if not columns:
-        return []
-    for place, name in enumerate(names):
-        column = columns[place]
-        if name in IDENTIFIERS:
-            for value in {*column}:
-                identifier(value)
-        elif name not in BINARY and read_type in {*map(type, column)}:
-            columns[place] = [*map(reader, column)]
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+def decoded_if_text(text: bytes) -> str | bytes:
+    """Return a text as SQLite gives it out; as its bytes if it is none."""
+    try:
+        return decoded(text)
+    except UnicodeDecodeError:
+        return text
 
 
 def json_text(value: object) -> str:
@@ -190,3 +191,123 @@ def unlike_their_sums(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Return the rows, each with its checksum at its end, that differ from it, as a database gives them out."""
     sum_of = zlib.crc32  # here, as a call for each row takes a quarter of the time
     return [row for row in rows if sum_of(repr(row[:-1]).encode()) != row[-1]]
+
+
+# --- the values of a query -----------------------------------------------------------------------------------------
+
+
+def read_rows(
+    sql: str, names: Sequence[str], rows: Sequence[tuple[Any, ...]], reader: Callable[[Any], Value], read_type: type
+) -> Sequence[tuple[Any, ...]]:
+    """Return the rows of a query with their values as they were before they were written.
+
+    A result that is named like a declared column holds a value of its kind, or nothing, as an outer join gives. SQLite
+    puts anything into any column; a STRICT table would refuse bytes as text, by which halves of surrogate pairs lie.
+
+    Args:
+        names: The names of the results.
+        reader: Reads values of `read_type`, except in columns of bytes.
+
+    Raises:
+        DamagedValueError: A value is of another kind; the message names table, column and row.
+    """
+    columns: list[Sequence[Any]] = [*zip(*rows, strict=True)]
+    is_changed = False
+    for place, column in enumerate(columns):
+        try:
+            columns[place] = _read_column(names[place], column, reader, read_type)
+        except ValueError:
+            raise _wrong_value(sql, names, rows, place, reader, read_type) from None
+        is_changed = is_changed or columns[place] is not column
+    return [*zip(*columns, strict=True)] if is_changed else rows
+
+
+def _read_column(
+    name: str, column: Sequence[Any], reader: Callable[[Any], Value], read_type: type
+) -> Sequence[Any]:
+    """Return the values of a column as they were before they were written; `ValueError` if one is of another kind."""
+    types, expected = {*map(type, column)}, _EXPECTED.get(name)
+    if read_type in types and name not in BINARY:
+        column = [*map(reader, column)]
+        types = {*map(type, column)}
+    if expected is None:
+        return column
+    accepted, check = expected
+    if not types <= accepted:
+        raise ValueError
+    if check is not None:
+        for value in {*column} - _NOTHING:
+            check(value)
+    return column
+
+
+def _wrong_value(
+    sql: str,
+    names: Sequence[str],
+    rows: Sequence[tuple[Any, ...]],
+    place: int,
+    reader: Callable[[Any], Value],
+    read_type: type,
+) -> DamagedValueError:
+    """Return the error of the first row with a wrong value at a place among the results."""
+    name = names[place]
+    for row in rows:
+        try:
+            _read_column(name, (row[place],), reader, read_type)
+        except ValueError:
+            return wrong_value(_table_of(sql, name), name, dict(zip(names, row, strict=True)))
+    raise AssertionError(name)
+
+
+def _table_of(sql: str, name: str) -> str:
+    """Return the first table of a query that has a column."""
+    tables = (table for table, schema in ALL_TABLES.items() if name in schema.names)
+    return next((table for table in tables if re.search(rf"\b{table}\b", sql)), "a query")
+
+
+def wrong_value(table: str, name: str, row: Mapping[str, Any]) -> DamagedValueError:
+    """Return the error of a value that is not of its column's kind, with the key of its row."""
+    keys = {"run", *ALL_TABLES[table].key, *ALL_TABLES[table].unique} if table in ALL_TABLES else {"run"}
+    key = ", ".join(f"{column}={row[column]!a:.40}" for column in row if column in keys and column != name)
+    at = f" in the row {key}" if key else ""
+    return DamagedValueError(f"{name} of {table} holds {row[name]!a:.40}{at}")
+
+
+def _check_moment(value: str) -> None:
+    datetime.fromisoformat(value)
+
+
+def _check_flag(value: int) -> None:
+    if value not in (0, 1):
+        raise ValueError
+
+
+#: By kind, a check of values beyond their type.
+_CHECKS: Mapping[Kind, Callable[[Any], object]] = {"moment": _check_moment, "integer": int, "flag": _check_flag}
+
+#: Results that are named otherwise than a column, or like one and hold something else.
+_RESULTS: Mapping[str, Kind] = {
+    **dict.fromkeys(("traced", "length", "found", "row", "size", "own"), "count"),
+    **dict.fromkeys(("candidates", "steps", "calls", "parts", "unit_scores"), "count"),  # how many
+    **{"replies": "count", "id": "text"},  # of a view, how many; of a unit
+}
+
+_NOTHING = frozenset({None})
+
+
+def _expected() -> dict[str, tuple[frozenset[type], Callable[[Any], object] | None]]:
+    """Return by the name of a result the types that it may have, and a check of its values."""
+    kinds: dict[str, set[Kind]] = {name: {kind} for name, kind in _RESULTS.items()}
+    for table in ALL_TABLES.values():
+        for column in table.columns:
+            kinds.setdefault(column.name, set()).add(column.kind)
+    return {
+        name: (
+            frozenset({type(None), *(kind for given in of_name for kind in TYPES[given])}),
+            identifier if name in IDENTIFIERS else _CHECKS.get(min(of_name)) if len(of_name) == 1 else None,
+        )
+        for name, of_name in kinds.items()
+    }
+
+
+_EXPECTED = _expected()

@@ -18,7 +18,7 @@ from tertulia.storage.faults import record_faults, words_of_damage
 from tertulia.storage.parts.contents import hashed_text, unit_text, verified
 from tertulia.storage.schema import TABLES
 from tertulia.storage.tables import Rows
-from tertulia.storage.values import Value, parsed, read
+from tertulia.storage.values import Value, parsed
 
 AnyValue = TypeVar("AnyValue")
 
@@ -71,7 +71,7 @@ def damaged(file: Database, cause: str) -> SourceError:
 def text_hashes(file: Database, ids: Collection[int]) -> dict[int, str]:
     """Return the hashes of texts, by their rows."""
     return {
-        row: str(read(content))
+        row: content
         for chunk in in_chunks(sorted(ids))
         for row, content in file.tuples(f"SELECT id, hash FROM contents WHERE id IN ({', '.join(map(str, chunk))})")
     }
@@ -149,12 +149,11 @@ class Carrier:
         rows = self._source.tuples(f"SELECT id, hash, text FROM contents WHERE id IN ({', '.join(map(str, ids))})")
         if len(rows) != len(ids):
             raise damaged(self._source, "a text is missing")
-        texts: list[Any] = [(row, read(content), read(text)) for row, content, text in rows]
-        for _, content, text in texts:
-            if not isinstance(text, str) or not isinstance(content, str):
+        for _, content, text in rows:
+            if content is None or text is None:
                 raise damaged(self._source, "a text is missing")
             verified(text, content, self._source.path)
-        return texts
+        return [*rows]
 
     def _text_rows(self, hashes: Collection[str]) -> dict[str, int]:
         return dict(self._target.tuples(f"SELECT hash, id FROM contents WHERE hash IN ({marks(hashes)})", *hashes))
@@ -189,7 +188,7 @@ class Carrier:
             raise damaged(self._source, "a prompt is missing")
         with record_faults(self._source.path):
             prompts: list[Any] = [
-                (content, read(speaker), read(layout), [*map(int, parsed(units))])
+                (content, speaker, layout, [*map(int, parsed(units))])
                 for content, speaker, layout, units in rows
             ]
             for speaker, layout in {(speaker, layout) for _, speaker, layout, _ in prompts}:

@@ -63,16 +63,11 @@ def read_checkpoints(file: Database, runs: Sequence[str]) -> list[StoredCheckpoi
     serializer = PlainSerializer(file.path)
     found = []
     for table in _tables_of(file):
-        # Under the name of a column of bytes, by which the value is read as it is.
-        columns = (
-            "thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, metadata, type, checkpoint AS trace"
-            if table == "checkpoints"
-            else "thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value AS trace"
-        )
+        held = "checkpoint" if table == "checkpoints" else "value"
         for chunk in in_chunks(runs):
-            rows = file.rows(f"SELECT {columns} FROM {table} WHERE thread_id IN ({marks(chunk)})", *chunk)
+            rows = file.rows(f"SELECT * FROM {table} WHERE thread_id IN ({marks(chunk)})", *chunk)
             for row in _without_checksums(file, table, rows):
-                value = serializer.loads_typed((row.pop("type"), row.pop("trace")))
+                value = serializer.loads_typed((row.pop("type"), row.pop(held)))
                 _check(file, table, row, value)
                 found.append(StoredCheckpoint(table, row, value))
     return found
@@ -118,20 +113,18 @@ def _without_checksums(file: Database, table: str, rows: Sequence[dict[str, Any]
     if table == "checkpoints":
         for row in rows:
             with record_faults(file.path):
-                metadata = parsed(row["metadata"])
-            if isinstance(metadata, dict) and IN_METADATA in metadata:
-                if is_damaged(row["trace"], metadata):
+                metadata = dict(parsed(row["metadata"]))
+                if is_damaged(row["checkpoint"], metadata):
                     raise damaged(file.path, "a checkpoint does not match its checksum")
-                del metadata[IN_METADATA]
-                row["metadata"] = json.dumps(metadata, ensure_ascii=False)
-            yield row
+            metadata.pop(IN_METADATA, None)
+            yield row | {"metadata": json.dumps(metadata, ensure_ascii=False)}
         return
     at = itemgetter("thread_id", "checkpoint_ns", "checkpoint_id")
     by_checkpoint: dict[Any, list[dict[str, Any]]] = {}
     for row in rows:
         by_checkpoint.setdefault(at(row), []).append(row)
     for of_checkpoint in by_checkpoint.values():
-        compared = [(row["task_id"], row["idx"], row["channel"], row["trace"]) for row in of_checkpoint]
+        compared = [(row["task_id"], row["idx"], row["channel"], row["value"]) for row in of_checkpoint]
         for channel in damaged_writes(compared):
             raise damaged(file.path, f"what was written to {channel} does not match its checksum")
     yield from (row for row in rows if row["channel"] != CHANNEL)
@@ -149,12 +142,8 @@ def _on_server(file: Database) -> "ServerDatabase":
 
 
 def _check(file: Database, table: str, row: dict[str, Any], value: Any) -> None:
-    texts = [value for name, value in row.items() if name not in ("idx", "parent_checkpoint_id")]
-    is_readable = all(isinstance(text, str) for text in texts)
-    if is_readable and table == "checkpoints":
-        with record_faults(file.path):
-            is_readable = isinstance(value, dict) and isinstance(parsed(row["metadata"]), dict)
-    if not is_readable:
+    lacks = any(value is None for name, value in row.items() if name != "parent_checkpoint_id")
+    if lacks or (table == "checkpoints" and not isinstance(value, dict)):
         raise damaged(file.path, "a checkpoint does not read")
 
 

@@ -59,7 +59,9 @@ class _Copies:
     def compared(self, given: dict[str, Any], known: dict[str, Any]) -> Comparison:
         """Return how far they are (see `compare`)."""
         self._compare_heads(given, known)
-        last_given, last_known = self._last(self._source), self._last(self._target)
+        with reading():
+            last_given = self._last(self._source)
+        last_known = self._last(self._target)
         turns, ahead = min(last_given, last_known), _ahead(last_given, last_known)
         if turns:
             for first, last in slices(turns):

@@ -9,6 +9,7 @@ from tertulia.state.album import Population
 from tertulia.state.annotation import Annotation
 from tertulia.state.errors import StorageError
 from tertulia.state.meeting import Start
+from tertulia.state.records import RunRecord
 from tertulia.storage.contract import Beside
 from tertulia.storage.faults import record_faults
 from tertulia.storage.merging.carrying import Carrier, damaged, in_chunks, marks, reading
@@ -51,6 +52,8 @@ class RunMerger:
     def merge(self, rows: Sequence[Row]) -> None:
         """Merge runs, each after its parent; undo the transaction after a `SourceError`, for one that does not read."""
         names = [row["run"] for row in rows]
+        with reading():
+            records = {row["run"]: self._source.run_record(row) for row in rows}
         known = _by_name(self._target, "run", "runs", names)
         simulations = _by_name(self._target, "simulation", "simulations", [*names, *filter(None, map(town_of, names))])
         new: list[Row] = []
@@ -62,7 +65,7 @@ class RunMerger:
                 self._compare(row, known[run])
             else:
                 new.append(row)
-        self._add(new)
+        self._add(new, records)
         self._add_annotations([run for run in names if run not in self.refused])
 
     def _reason(self, row: Row, simulations: Mapping[str, Row]) -> str | None:
@@ -115,8 +118,6 @@ class RunMerger:
     def _continue(self, row: Row, known: Row, compared: Comparison) -> None:
         """Replace everything after the last turn that both have; annotations and the label stay."""
         run, file = row["run"], self._target.file
-        with reading():
-            self._source.run_record(row)
         first = compared.turns + 1 if compared.turns else 0
         for table, number in NUMBERED.items():
             file.write(f"DELETE FROM {table} WHERE run = ? AND {number} >= ?", run, first)
@@ -129,13 +130,13 @@ class RunMerger:
 
     # --- runs that it lacks -----------------------------------------------------------------------------------------
 
-    def _add(self, rows: Sequence[Row]) -> None:
+    def _add(self, rows: Sequence[Row], records: Mapping[str, RunRecord]) -> None:
         runs = [row["run"] for row in rows]
         for row, carried in zip(rows, self._carrier.carried("runs", rows), strict=True):
             with reading():
-                record, start = self._source.run_record(row), self._source.start(row["run"])
+                start = self._source.start(row["run"])
             self._check(row, start)
-            self._target.insert_run(carried, record, start)
+            self._target.insert_run(carried, records[row["run"]], start)
         copy_rows(self._source.file, self._target.file, self._carrier, runs, beside=self._beside)
         copy_checkpoints(self._source.file, self._target.file, runs)
         self.added += runs

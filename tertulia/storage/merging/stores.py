@@ -1,5 +1,6 @@
 """Uniting stores: runs of one, with all that belongs to them, become runs of another."""
 
+import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from tertulia.state.errors import StorageError, UsageError
 from tertulia.state.experiment import ExperimentRecord
 from tertulia.state.garbage import without_collection
 from tertulia.storage.contract import Beside
-from tertulia.storage.faults import record_faults
+from tertulia.storage.faults import UnavailableError, record_faults
 from tertulia.storage.merging.carrying import SourceError, reading
 from tertulia.storage.merging.checkpoint_rows import has_tables, make_tables
 from tertulia.storage.merging.run_comparison import DifferError
@@ -85,11 +86,10 @@ class _Merge:
     def merged(self, runs: Collection[str] | None) -> Merged:
         """Merge, and return the outcome."""
         with reading():
-            records = {row["run"]: row for row in Table(self._source.file, "runs").select("ORDER BY id")}
-            lost = self._source.file.rows(
-                "SELECT run FROM lineage WHERE run = ancestor AND run NOT IN (SELECT run FROM runs)"
-            )
-        self._refused |= {row["run"]: "its record is missing" for row in lost if runs is None or row["run"] in runs}
+            rows, unread = Table(self._source.file, "runs").readable("id", "run")
+            lost = self._lost_records()
+        records = {row["run"]: row for row in rows}
+        self._refused |= {run: why for run, why in (lost | unread).items() if runs is None or run in runs}
         chosen = self._with_ancestors(records, records if runs is None else runs)
         if has_tables(self._source.file):
             make_tables(self._target.file)
@@ -107,6 +107,16 @@ class _Merge:
             tuple(run for run in records if self._outcomes.get(run) == outcome) for outcome in _OUTCOMES
         )
         return Merged(added, continued, unchanged, self._refused, differing)
+
+    def _lost_records(self) -> dict[str, str]:
+        """Return the runs that have a lineage and no record, each with this reason."""
+        lost = "SELECT run FROM lineage WHERE run = ancestor AND run NOT IN (SELECT run FROM runs)"
+        try:
+            return {row["run"]: "its record is missing" for row in self._source.file.rows(lost)}
+        except UnavailableError:
+            raise
+        except StorageError as error:
+            return {"lineage": str(error)}
 
     def _merge_runs(self, records: Mapping[str, Row], chosen: Sequence[str], towns: Mapping[str, list[str]]) -> None:
         for simulation, conversations in towns.items():
@@ -133,7 +143,9 @@ class _Merge:
     def _towns(self, records: Mapping[str, Row], chosen: Collection[str] | None) -> dict[str, list[str]]:
         """Return simulations with their conversations: all of them, or those with a chosen conversation."""
         with reading():
-            rows = self._source.file.rows("SELECT simulation FROM simulations ORDER BY id")
+            rows, unread = Table(self._source.file, "simulations").readable("id", "simulation")
+        if chosen is None:
+            self._refused |= {f"simulation {town}": why for town, why in unread.items()}
         towns: dict[str, list[str]] = {row["simulation"]: [] for row in rows}
         for run in records:
             if (town := town_of(run)) in towns:
@@ -145,6 +157,8 @@ class _Merge:
     def _merge_town(self, simulation: str, rows: Sequence[Row]) -> None:
         merger = RunMerger(self._source, self._target, self._refused, self._beside)
         try:
+            if refused := [run for run in self._refused if town_of(run) == simulation]:
+                raise DifferError(f"its conversation {refused[0]} was refused: {self._refused[refused[0]]}")
             with without_collection(), self._target.transaction():
                 TownMerger(self._source, self._target, simulation).merge()
                 for batch in self._batches(rows):
@@ -178,7 +192,10 @@ class _Merge:
 
     def _batches(self, rows: Sequence[Row]) -> Iterator[list[Row]]:
         with reading():
-            counted = self._source.file.rows("SELECT run, count(*) AS turns FROM turns GROUP BY run")
+            of_runs = f"WHERE run IN {self._source.file.dialect.given_texts} GROUP BY run"
+            counted = self._source.file.rows(
+                f"SELECT run, count(*) AS turns FROM turns {of_runs}", json.dumps([row["run"] for row in rows])
+            )
         turns = {row["run"]: row["turns"] for row in counted}
         batch: list[Row] = []
         waiting = 0
@@ -194,7 +211,15 @@ class _Merge:
     def _merge_experiments(self, named: Collection[str] | None) -> None:
         """Merge the definitions of experiments: all of them, or those that are named."""
         with reading():
-            given = [record for record in self._source.experiments.all() if named is None or record.experiment in named]
+            rows, unread = Table(self._source.file, "experiments").readable("experiment", "experiment")
+        given = []
+        for row in rows:
+            try:
+                given.append(self._source.experiments.record(row))
+            except StorageError as error:
+                unread[row["experiment"]] = str(error)
+        given = [record for record in given if named is None or record.experiment in named]
+        self._refused |= {f"experiment {name}": why for name, why in unread.items() if named is None or name in named}
         agreed = self._agree(given)
         with self._target.transaction():
             known = {record.experiment: record for record in self._target.experiments.all()}

@@ -8,7 +8,7 @@ from tertulia.state.errors import NotFoundError, nearest_hint
 from tertulia.state.experiment import ExperimentRecord
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.ids import LISTED
-from tertulia.storage.parts.contents import Contents
+from tertulia.storage.parts.contents import Contents, at_one_moment
 from tertulia.storage.tables import Table
 from tertulia.storage.values import parsed, plain_json, record_of
 
@@ -27,14 +27,19 @@ class Experiments(Contents):
     def all(self) -> list[ExperimentRecord]:
         """Return all experiments, newest first."""
         rows = Table(self.file, "experiments").select("ORDER BY created DESC, experiment")
+        return [*map(self.record, rows)]
+
+    def record(self, row: Mapping[str, Any]) -> ExperimentRecord:
+        """Return the record of a row of `experiments`."""
         with record_faults(self.path):
-            return [record_of(ExperimentRecord, row, definition=parsed(row["definition"])) for row in rows]
+            return record_of(ExperimentRecord, row, definition=parsed(row["definition"]))
 
     def check_whole(self) -> None:
         """Raise `StorageError` if a trial's experiment is missing; a worker's shard has trials without experiments."""
         for lost in self._lost():
             raise damaged(self.path, f"experiment {lost!r}, of which there are trials, is missing")
 
+    @at_one_moment
     def get(self, name: str) -> ExperimentRecord:
         """Return an experiment by name; `NotFoundError` if there is none."""
         known = {record.experiment: record for record in self.all()}

@@ -22,6 +22,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 from psycopg.types.numeric import Int8Dumper
 from typing_extensions import override
@@ -36,7 +37,7 @@ from tertulia.storage.postgres.faults import connection_faults, server_faults
 from tertulia.storage.postgres.schema import HAS_UNSPACED, is_made, make
 from tertulia.storage.postgres.statements import bound, named, numbered, read, words_query
 from tertulia.storage.terms import Term, holds_terms
-from tertulia.storage.values import Value, compared, identifier, rows_by_name
+from tertulia.storage.values import Value, compared, identifier, read_rows
 
 #: The schema in which a store is, unless the address ends with `?schema=NAME`.
 DEFAULT_SCHEMA = "tertulia"
@@ -183,7 +184,8 @@ class ServerDatabase(Database):
         with server_faults(self.path):
             cursor = self._connection.execute(sql, values, binary=True)
             rows = cursor.fetchall()  # and so the columns are known
-            return rows_by_name([column.name for column in cursor.description or ()], rows, read, str)
+            names = [column.name for column in cursor.description or ()]
+            return [dict(zip(names, row, strict=True)) for row in read_rows(sql, names, rows, read, str)]
 
     @override
     def tuples(self, sql: str, *values: Value) -> list[tuple[Any, ...]]:
@@ -237,6 +239,21 @@ class ServerDatabase(Database):
     @override
     def joined(self) -> AbstractContextManager[None]:
         return nullcontext() if self._is_in_transaction else self.transaction()
+
+    @override
+    def reading(self) -> AbstractContextManager[None]:
+        is_idle = self._connection.info.transaction_status is TransactionStatus.IDLE
+        return self._moment() if is_idle and not self._is_in_transaction else nullcontext()
+
+    @contextmanager
+    def _moment(self) -> Iterator[None]:
+        with server_faults(self.path):
+            self._connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        try:
+            yield
+        finally:
+            with suppress(psycopg.Error):  # as after the server went away, which was said
+                self._connection.rollback()
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

@@ -30,7 +30,7 @@ from typing_extensions import override
 from tertulia.state.errors import StorageError
 from tertulia.state.text import first_line
 from tertulia.storage.addresses import StoreAddress
-from tertulia.storage.faults import storage_faults
+from tertulia.storage.faults import record_faults, storage_faults
 from tertulia.storage.sqlite.checksums import CHANNEL, IN_METADATA, damaged_writes, is_damaged, packed_checksum, task_of
 from tertulia.storage.sqlite.opening import open_connection
 
@@ -112,7 +112,8 @@ class Checkpoints(SynchronousSaver, SqliteSaver):
     @contextmanager
     def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
         """Yield a cursor; a failed write is undone (the base class commits the part before the failure)."""
-        with storage_faults(self._path), super().cursor(transaction) as cursor:
+        faults = storage_faults if transaction else record_faults  # inside are LangGraph's rows, of any types
+        with faults(self._path), super().cursor(transaction) as cursor:
             try:
                 yield cursor
             except BaseException:
@@ -168,7 +169,9 @@ class Checkpoints(SynchronousSaver, SqliteSaver):
     ) -> Iterator[CheckpointTuple]:
         """Yield checkpoints, newest first; `StorageError` if one is damaged."""
         for found in super().list(config, filter=filter, before=before, limit=limit):
-            yield self._checked(found)  # the connection is locked meanwhile
+            with record_faults(self._path):
+                checked = self._checked(found)  # the connection is locked meanwhile
+            yield checked
 
     def _checked(self, found: CheckpointTuple) -> CheckpointTuple:
         """Return a checkpoint without its checksums; `StorageError` if its bytes or those of a write differ from them.

@@ -19,7 +19,7 @@ from tertulia.storage.faults import UNWRITABLE, damaged, hearing, storage_faults
 from tertulia.storage.sqlite.locks import Drivers, clear_locks, drive_lock
 from tertulia.storage.sqlite.opening import MEMORY, open_connection
 from tertulia.storage.terms import UNSPACED, Term, holds_terms
-from tertulia.storage.values import Value, bound, compared, decoded, read, rows_by_name
+from tertulia.storage.values import Value, bound, compared, decoded_if_text, read, read_rows
 
 if TYPE_CHECKING:
     from tertulia.storage.sqlite.library import Database as SqliteUtils
@@ -88,27 +88,29 @@ class StoreFile(Database):
 
     def _fetched(self, sql: str, values: Any) -> list[dict[str, Any]]:
         with storage_faults(self.path):
-            return rows_by_name(*self.executed(sql, values), read, bytes)
+            names, rows = self.executed(sql, values)
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
     @override
-    def tuples(self, sql: str, *values: Value) -> list[tuple[Any, ...]]:
+    def tuples(self, sql: str, *values: Value) -> Sequence[tuple[Any, ...]]:
         with storage_faults(self.path):
             return self.executed(sql, [bound(compared(value)) for value in values])[1]
 
-    def executed(self, sql: str, values: Any) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Return the columns and the rows of a query."""
+    def executed(self, sql: str, values: Any) -> tuple[list[str], Sequence[tuple[Any, ...]]]:
+        """Return the columns and the rows of a query, each value as it was before it was written."""
         cursor = self._connection.execute(sql, values)
         try:
             rows = cursor.fetchall()
         except sqlite3.OperationalError as error:
             if hasattr(error, "sqlite_errorcode"):  # else a text is not UTF-8
                 raise
-            self._connection.text_factory = decoded  # a call of Python for each text
+            self._connection.text_factory = decoded_if_text  # a call of Python for each text
             try:
                 rows = (cursor := self._connection.execute(sql, values)).fetchall()
             finally:
                 self._connection.text_factory = str
-        return [column[0] for column in cursor.description], rows
+        names = [column[0] for column in cursor.description]
+        return names, read_rows(sql, names, rows, read, bytes)
 
     @override
     def write(self, sql: str, *values: Value) -> sqlite3.Cursor:
@@ -156,6 +158,19 @@ class StoreFile(Database):
     @override
     def joined(self) -> AbstractContextManager[None]:
         return nullcontext() if self._connection.in_transaction else self.transaction()
+
+    @override
+    def reading(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._connection.in_transaction else self._moment()
+
+    @contextmanager
+    def _moment(self) -> Iterator[None]:
+        with storage_faults(self.path):
+            self._connection.execute("BEGIN")  # DEFERRED: no writer waits for it
+            try:
+                yield
+            finally:
+                self._connection.commit()
 
     @contextmanager
     def _outermost(self) -> Iterator[None]:
@@ -322,7 +337,7 @@ class BesideFile(Beside):
         return True
 
     @override
-    def tuples(self, sql: str, *values: Value) -> list[tuple[Any, ...]]:
+    def tuples(self, sql: str, *values: Value) -> Sequence[tuple[Any, ...]]:
         with storage_faults(self.path):
             return self._file.executed(sql, [bound(compared(value)) for value in values])[1]
 
