@@ -37,7 +37,7 @@ class PausePages:
             case {"run": str(run), "pause": bool(wanted), **more} if not more:
                 return JSONResponse(await self._stored(lambda store: set_pause(store, run, wanted)))
             case {"run": str(run), "turn": int(turn), "words": str() | None as words, "again": bool(again), **more} if (
-                not more
+                not more and type(turn) is int
             ):
                 passed = Passed(turn, words, again)
                 stored = await self._stored(lambda store: let_pass(store, run, passed))

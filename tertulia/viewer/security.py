@@ -90,7 +90,7 @@ class Guards:
         seat = self._seats.seat_of(given[0])
         if len({*given}) != 1 or seat is None:
             return _NO_SEAT
-        scope["seat"] = seat
+        scope["seat"], scope["seat_token"] = seat, given[0]
         return None if scope["path"] in SEAT_PATHS else f"This invitation is for the seat of {seat.agent} alone."
 
 

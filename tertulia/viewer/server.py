@@ -32,7 +32,7 @@ from tertulia.viewer.pauses import PausePages
 from tertulia.viewer.people import PeoplePages
 from tertulia.viewer.seats import SeatPages, SeatTokens
 from tertulia.viewer.security import REPORT_PATH, Guards, refusal
-from tertulia.viewer.sent import check_sender
+from tertulia.viewer.sent import sent_json
 from tertulia.viewer.starting import Starter
 from tertulia.viewer.store_reader import StoreReader
 
@@ -76,17 +76,19 @@ def build_app(
         command: The program and arguments before `fork` and `resume`, which the page may start; `None`: it may not.
         open_embedder: Opens the embedder for similarities when they are asked for; `None`: they are not measured.
         reports: The folder with the reports of experiments.
-        seats_file: Keeps the tokens of seats, if commands may be started; `None`: they end with the application.
+        seats_file: Keeps the tokens of seats, if commands may be started.
         check: Measures the units that a line leaned on, and keeps that in the store; `None`: nothing is measured.
 
     Raises:
-        ValueError: Commands may be started, or lines checked, but no token is needed.
+        ValueError: Commands may be started, or lines checked, but no token is needed; or no file keeps seats.
     """
     if token is None and (command is not None or check is not None):
         raise ValueError("who may start commands or check lines must have a token")
+    if command is not None and seats_file is None:
+        raise ValueError("if commands may be started, a file must keep the tokens of seats")
     starter = None if command is None else Starter(store, command)
     pages = Pages(store, token, starter, open_embedder, reports, check)
-    tokens = None if starter is None else SeatTokens(store, seats_file)
+    tokens = None if starter is None or seats_file is None else SeatTokens(store, seats_file)
     seats = None if starter is None or tokens is None else SeatPages(pages.reader, tokens, starter)
     app = Starlette(
         routes=[
@@ -234,14 +236,8 @@ class Pages:
         """Start a fork, or go on with a run."""
         if self._starter is None:
             raise HTTPException(404)
-        check_sender(request, "application/json")
-        body = b""
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > _LARGEST_REQUEST_BYTES:
-                raise HTTPException(413, _TOO_MUCH)
-        starter = self._starter
-        words = await self.reader.read(lambda store: starter.checked(store, body))
+        asked, starter = await sent_json(request, _LARGEST_REQUEST_BYTES, _TOO_MUCH), self._starter
+        words = await self.reader.read(lambda store: starter.checked(store, asked))
         return JSONResponse(starter.start(words).document())
 
     async def check(self, request: Request) -> Response:

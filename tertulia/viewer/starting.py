@@ -1,6 +1,5 @@
 """Commands that the page starts, each in a process of its own: `fork` and `resume`, with seats in the page."""
 
-import json
 import re
 import shlex
 import signal
@@ -72,24 +71,22 @@ class Starter:
         self._store, self._command = store, command
         self.commands: list[Command] = []
 
-    def checked(self, store: SqlStore, body: bytes) -> list[str]:
+    def checked(self, store: SqlStore, asked: object) -> list[str]:
         """Return the arguments of a command that the page asks for.
 
         Raises:
-            TertuliaError: The body is neither `{"action": "fork", "run": …, "at": …, "settings": {…}, "changes": {…}}`
+            TertuliaError: That is neither `{"action": "fork", "run": …, "at": …, "settings": {…}, "changes": {…}}`
                 nor `{"action": "sit", "run": …, "at": …, "agents": […]}` nor `{"action": "resume", "run": …}`, or no
                 such fork can be made.
         """
-        try:
-            asked = json.loads(body)
-        except (ValueError, RecursionError):
-            asked = None
         match asked:
             case {"action": "fork", "run": str(run), "at": int(at), "settings": dict(settings), **more} if (
-                not more.keys() - {"changes"}
+                not more.keys() - {"changes"} and type(at) is int  # JSON's true is no number
             ):
                 words = _checked_fork(store, run, at, settings, more.get("changes", {}))
-            case {"action": "sit", "run": str(run), "at": int(at), "agents": list(agents), **more} if not more:
+            case {"action": "sit", "run": str(run), "at": int(at), "agents": list(agents), **more} if (
+                not more and type(at) is int
+            ):
                 words = seats_arguments(store, run, at, agents)
             case {"action": "resume", "run": str(run), **more} if not more:
                 words = resume_arguments(store.run(run).run)
@@ -107,7 +104,7 @@ class Starter:
         return self.start([*resume_arguments(run), "--in-page", "--store", argument_for(self._store)])
 
     async def go_on_if_left(self, reader: StoreReader, run: str) -> None:
-        """Go on with a run without a driver, as its process was killed or has waited too long.
+        """Go on with a run without a driver, at whichever place its process was killed, or has waited too long.
 
         Raises:
             UsageError: Too many go on already.
