@@ -72,6 +72,9 @@ class Database(Protocol):
     def joined(self) -> AbstractContextManager[None]:
         """Make all writes inside part of the transaction that is open, as a whole with it, or one of their own."""
 
+    def reading(self) -> AbstractContextManager[None]:
+        """Read everything inside as it was at one moment, or in the transaction that is open; nothing inside writes."""
+
     def check_full_text(self) -> None:
         """Check the full-text index against the passages if that is cheap; `StorageError` if they differ."""
 

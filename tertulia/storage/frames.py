@@ -119,7 +119,7 @@ def _read(path: StoreAddress | str, run: Runs, view: View) -> list[dict[str, Any
     """Return the rows of a view, after checking their source rows."""
     if is_missing(path := store_address(path)):
         raise NotFoundError(f"there is no store {path}; give the file that `tertulia run` wrote")
-    with SqlStore.open(path) as store:
+    with SqlStore.open(path) as store, store.reading():
         if run is None:
             chosen = [row["run"] for row in store.file.rows("SELECT run FROM runs")]
         else:

@@ -62,6 +62,10 @@ class SqlStore(Turns, TurnRowsStore, Streams, Pictures, Likeness):
         """Store all rows that are written inside, or none of them after a failure."""
         return self.file.transaction()
 
+    def reading(self) -> AbstractContextManager[None]:
+        """Read everything inside as it was at one moment, whatever others write meanwhile; nothing inside writes."""
+        return self.file.reading()
+
     def check_writable(self) -> None:
         """Raise `StorageError` if nothing can be written, before a result is computed that could not be stored."""
         if not self.is_missing:

@@ -10,7 +10,7 @@ from tertulia.state.cognition import Assessment, Trace
 from tertulia.state.records import Record
 from tertulia.state.store import AnyRecord, CognitionStore
 from tertulia.storage.faults import damaged, record_faults
-from tertulia.storage.parts.contents import Contents
+from tertulia.storage.parts.contents import Contents, at_one_moment
 from tertulia.storage.tables import Table
 from tertulia.storage.values import DamagedValueError, Value, json_text, packed, parsed, unpacked
 
@@ -46,6 +46,7 @@ class Cognition(Contents, CognitionStore):
         rows = Table(self.file, "steps").select(f"{_OF_A_RUN} {key}", run, round, agent, node)
         return self._record(kind, rows[0]["record"]) if rows else None
 
+    @at_one_moment
     @override
     def steps(
         self,
@@ -105,6 +106,7 @@ class Cognition(Contents, CognitionStore):
         )
         return self.file.named_rows(f"SELECT {counts}", {"run": run, "turn": turn})[0]
 
+    @at_one_moment
     @override
     def trace(self, run: str, turn: int) -> Trace | None:
         of_turn = "JOIN lineage ON ancestor = traces.run AND turn <= rounds WHERE lineage.run = ? AND turn = ?"

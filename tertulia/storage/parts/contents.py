@@ -3,8 +3,9 @@
 import hashlib
 import itertools
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from typing_extensions import override
 
@@ -23,6 +24,10 @@ _ASKED_AT_ONCE = 2000
 #: A unit as its row has it: id, text, block, kind, removable, speaker, picture.
 UnitKey = tuple[str, str, str, str, bool, str | None, str | None]
 
+_Store = TypeVar("_Store", bound="Contents")
+_Given = ParamSpec("_Given")
+_Returned = TypeVar("_Returned")
+
 #: SQL that joins the texts of rows with a `content_id`.
 WITH_TEXT = "LEFT JOIN contents ON contents.id = content_id"
 
@@ -37,6 +42,19 @@ def verified(text: str, content: str, path: StoreAddress | str) -> str:
     if content_hash(text) != content:
         raise damaged(path, f"the text {content} does not match its hash")
     return text
+
+
+def at_one_moment(
+    method: Callable[Concatenate[_Store, _Given], _Returned],
+) -> Callable[Concatenate[_Store, _Given], _Returned]:
+    """Let a method of a store with several queries see none of what others write between them."""
+
+    @wraps(method)
+    def reading(store: _Store, /, *given: _Given.args, **named: _Given.kwargs) -> _Returned:
+        with store.file.reading():
+            return method(store, *given, **named)
+
+    return reading
 
 
 class Contents(ContentStore):

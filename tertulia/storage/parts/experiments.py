@@ -8,7 +8,7 @@ from tertulia.state.errors import NotFoundError, nearest_hint
 from tertulia.state.experiment import ExperimentRecord
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.ids import LISTED
-from tertulia.storage.parts.contents import Contents
+from tertulia.storage.parts.contents import Contents, at_one_moment
 from tertulia.storage.tables import Table
 from tertulia.storage.values import parsed, plain_json, record_of
 
@@ -35,6 +35,7 @@ class Experiments(Contents):
         for lost in self._lost():
             raise damaged(self.path, f"experiment {lost!r}, of which there are trials, is missing")
 
+    @at_one_moment
     def get(self, name: str) -> ExperimentRecord:
         """Return an experiment by name; `NotFoundError` if there is none."""
         known = {record.experiment: record for record in self.all()}

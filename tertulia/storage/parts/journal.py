@@ -15,7 +15,7 @@ from tertulia.state.text import first_line
 from tertulia.storage.addresses import StoreAddress
 from tertulia.storage.faults import damaged
 from tertulia.storage.parts.cognition import NO_LIMIT, Cognition
-from tertulia.storage.parts.contents import verified
+from tertulia.storage.parts.contents import at_one_moment, verified
 from tertulia.storage.tables import Table
 from tertulia.storage.values import json_text, packed, parsed, unpacked
 
@@ -57,6 +57,7 @@ class Journal(Cognition, CallStore):
         first, last = (0, NO_LIMIT) if round is None else (round, round)
         return self.calls_between(run, first, last, without_shared)
 
+    @at_one_moment
     @override
     def calls_between(self, run: str, first: int, last: int, without_shared: bool = False) -> list[Call]:
         self.check_run(run, first, last, ("calls",))
@@ -70,6 +71,7 @@ class Journal(Cognition, CallStore):
         calls = [self._call(row) for row in rows]
         return list({(call.round, call.agent, call.node, call.attempt): call for call in calls}.values())
 
+    @at_one_moment
     @override
     def unsent(self, run: str) -> dict[str, frozenset[str]]:
         self.check_run(run, 0, NO_LIMIT, ("calls",))

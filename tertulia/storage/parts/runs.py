@@ -21,7 +21,7 @@ from tertulia.storage.deletion import delete_runs, delete_unused, pointed_from
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.ids import LATEST, LISTED, listed, resolve_id
 from tertulia.storage.parts.cognition import NO_LIMIT
-from tertulia.storage.parts.contents import Contents
+from tertulia.storage.parts.contents import Contents, at_one_moment
 from tertulia.storage.sql_views import TURNS_OF_RUN
 from tertulia.storage.sqlite.opening import MEMORY
 from tertulia.storage.tables import Table
@@ -170,6 +170,7 @@ class Runs(Contents, RunStore):
             for row in Table(self.file, "lineage").select("WHERE run = ?", parent)
         ]
 
+    @at_one_moment
     @override
     def run(self, run: str) -> RunRecord:
         # Asked for by its id, as while it is driven, a run does not take longer to find the more there are.
@@ -191,6 +192,7 @@ class Runs(Contents, RunStore):
         self._check_lineage(rows[0]["run"], rows[0]["parent_run"])
         return self.run_record(rows[0])
 
+    @at_one_moment
     @override
     def runs(
         self,
@@ -253,11 +255,13 @@ class Runs(Contents, RunStore):
     def set_extensions(self, run: str, extensions: Sequence[Extension]) -> None:
         self._update_run(run, extensions=plain_json([extension.model_dump() for extension in extensions]))
 
+    @at_one_moment
     @override
     def dependents_of(self, run: str) -> Dependents:
         simulations = self.file.rows("SELECT simulation FROM encounters WHERE run = ?", run)
         return Dependents(self._forks(run, "depth > 0"), simulations[0]["simulation"] if simulations else None)
 
+    @at_one_moment
     def forks_of(self, run: str) -> tuple[str, ...]:
         """Return the ids of the runs that were forked from a run itself, not from a fork of it, the oldest first."""
         self.check_all_rows("lineage")

@@ -15,6 +15,7 @@ from tertulia.state.town import AGREED, FORMED, KEPT, SEEN, Encounter, Simulatio
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.ids import LISTED, resolve_id
 from tertulia.storage.parts.cognition import check_turns
+from tertulia.storage.parts.contents import at_one_moment
 from tertulia.storage.parts.runs import checked_parameters
 from tertulia.storage.parts.streams import Streams
 from tertulia.storage.tables import Table
@@ -49,6 +50,7 @@ class Simulations(Streams, TownStore):
                 self.insert_memories(simulation.simulation, agent, 0, memories, vectors)
         self.file.save_log()
 
+    @at_one_moment
     def all(self) -> list[Simulation]:
         """Return all simulations, newest first."""
         lost = "SELECT simulation FROM encounters WHERE simulation NOT IN (SELECT simulation FROM simulations) LIMIT 1"
@@ -56,6 +58,7 @@ class Simulations(Streams, TownStore):
             raise damaged(self.path, "the record of simulation {simulation} is missing".format_map(found[0]))
         return [self._simulation(row) for row in Table(self.file, "simulations").select("ORDER BY id DESC")]
 
+    @at_one_moment
     def get(self, simulation: str) -> Simulation:
         """Return a simulation by its id, a unique beginning of it, or `@last`.
 
@@ -72,6 +75,7 @@ class Simulations(Streams, TownStore):
         (row,) = Table(self.file, "simulations").select("WHERE simulation = ?", name)
         return self._simulation(row)
 
+    @at_one_moment
     def conversations(self) -> dict[str, str]:
         """Return the ids of all runs that are conversations of a simulation, and that simulation's."""
         self._check_encounters()
@@ -132,6 +136,7 @@ class Simulations(Streams, TownStore):
         row: dict[str, Value] = {"run": run, "round": round, "agent": "", "node": node, "record": text}
         Table(self.file, "steps").insert(row)
 
+    @at_one_moment
     def encounters(self, simulation: str) -> list[Encounter]:
         """Return the encounters of a simulation in their order; `StorageError` if one is missing."""
         self._check_encounters()
@@ -182,6 +187,7 @@ class Simulations(Streams, TownStore):
         ]
         return sorted(found, key=lambda encounter: (encounter.day, encounter.number))[-limit:]
 
+    @at_one_moment
     def _read_encounters(self, which: str, *values: Value) -> list[Encounter]:
         rows = Table(self.file, "encounters").select(which, *values)
         with record_faults(self.path):
@@ -206,6 +212,7 @@ class Simulations(Streams, TownStore):
         rows = Table(self.file, "steps").select(of_runs, runs, node)
         return {row["run"]: parsed(row["record"]) for row in rows}
 
+    @at_one_moment
     def costs(self, simulation: str) -> dict[int, dict[str, int | float]]:
         """Return the cost of each day's model calls: `calls`, `prompt_tokens`, `reply_tokens`, `seconds`."""
         of_simulation = "JOIN encounters ON encounters.run = {}.run WHERE simulation = ?"
@@ -221,6 +228,7 @@ class Simulations(Streams, TownStore):
         )
         return {row.pop("day"): row for row in rows}
 
+    @at_one_moment
     def memory_counts(self, simulation: Simulation, encounters: Sequence[Encounter]) -> dict[int, tuple[int, int]]:
         """Return by day the number of memories formed, and of reflections.
 
@@ -272,6 +280,7 @@ class Simulations(Streams, TownStore):
         with self.file.transaction():
             self.insert_memories(simulation, agent, after, memories, vectors)
 
+    @at_one_moment
     def memories_of(self, simulation: Simulation, agent: str) -> list[Remembered]:
         """Return all memories of a resident in order; `StorageError` if some are missing or were altered."""
         memories = self.remembered(self.stream(simulation, agent))

@@ -12,6 +12,7 @@ from typing import Any
 from tertulia.state.cognition import Call
 from tertulia.state.records import LONGEST_S, Candidate, Record, TurnRecord
 from tertulia.storage.faults import damaged, record_faults
+from tertulia.storage.parts.contents import at_one_moment
 from tertulia.storage.parts.journal import Journal, call_faults, call_fields
 from tertulia.storage.parts.turns import candidate_fields, unit_fields
 from tertulia.storage.tables import select_tuples
@@ -109,6 +110,7 @@ class TurnRows:
 class TurnRowsStore(Journal):
     """Reads the turns of a store as rows."""
 
+    @at_one_moment
     def turn_rows(self, run: str, first: int, last: int) -> TurnRows:
         """Return the rows of the turns `first` to `last` of a run, and of its preparation if `first` is 0.
 

@@ -12,7 +12,7 @@ from tertulia.state.records import Candidate, Turn, TurnRecord
 from tertulia.state.store import TurnStore
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.parts.cognition import NO_LIMIT, Cognition
-from tertulia.storage.parts.contents import WITH_TEXT
+from tertulia.storage.parts.contents import WITH_TEXT, at_one_moment
 from tertulia.storage.parts.runs import Runs
 from tertulia.storage.tables import Table
 from tertulia.storage.values import Value, parsed, plain_json, record_of, records_of
@@ -117,6 +117,7 @@ class Turns(Runs, Cognition, TurnStore):
             for position, unit in enumerate(units)
         )
 
+    @at_one_moment
     @override
     def turns(self, run: str, first: int = 1, last: int | None = None) -> list[Turn]:
         rows = self._utterances("turns", run, first, last)
@@ -130,6 +131,7 @@ class Turns(Runs, Cognition, TurnStore):
         with record_faults(self.path):
             return records_of(Turn, rows)
 
+    @at_one_moment
     @override
     def part_turns(
         self, run: str, first: int = 1, last: int | None = None, of: Sequence[Turn] | None = None
@@ -147,12 +149,14 @@ class Turns(Runs, Cognition, TurnStore):
         of_run = f"{WITH_TEXT} {_OF_A_RUN.format(table)} AND turn BETWEEN ? AND ? ORDER BY turn"
         return self.verified_texts(Table(self.file, table).select(of_run, run, first, past_all, also="hash, text"))
 
+    @at_one_moment
     @override
     def turn_record(self, run: str, turn: int) -> TurnRecord:
         row = self._whole_turn(run, turn)
         with record_faults(self.path):
             return self._record_of(row, record_of(Turn, row))
 
+    @at_one_moment
     def summaries(self, run: str, first: int = 1, last: int | None = None) -> dict[int, TurnSummary]:
         """Return how the turns from `first` on came about, in figures, by turn: a few queries for all of them."""
         key = (run, first, NO_LIMIT if last is None else last)
@@ -165,6 +169,7 @@ class Turns(Runs, Cognition, TurnStore):
         names = self.removable_units({row["prompt"] for row in rows if row["scored"] and row["prompt"]})
         return {row["turn"]: _summary(row, names.get(row["prompt"]), removed.get(row["turn"], set())) for row in rows}
 
+    @at_one_moment
     @override
     def parts(self, run: str, turn: int) -> dict[str, TurnRecord]:
         whole = self._whole_turn(run, turn)
@@ -175,6 +180,7 @@ class Turns(Runs, Cognition, TurnStore):
             own = record_of(Turn, whole)
             return {row["part"]: self._record_of(row, _part_turn(own, row)) for row in self.verified_texts(rows)}
 
+    @at_one_moment
     def scorings(self, prompt: str, turn: int, part: str = "") -> dict[str, str]:
         """Return by scorer the first run that scored a prompt in a turn of this number.
 

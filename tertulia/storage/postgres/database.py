@@ -22,6 +22,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 from psycopg.types.numeric import Int8Dumper
 from typing_extensions import override
@@ -237,6 +238,21 @@ class ServerDatabase(Database):
     @override
     def joined(self) -> AbstractContextManager[None]:
         return nullcontext() if self._is_in_transaction else self.transaction()
+
+    @override
+    def reading(self) -> AbstractContextManager[None]:
+        is_idle = self._connection.info.transaction_status is TransactionStatus.IDLE
+        return self._moment() if is_idle and not self._is_in_transaction else nullcontext()
+
+    @contextmanager
+    def _moment(self) -> Iterator[None]:
+        with server_faults(self.path):
+            self._connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        try:
+            yield
+        finally:
+            with suppress(psycopg.Error):  # as after the server went away, which was said
+                self._connection.rollback()
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

@@ -157,6 +157,19 @@ class StoreFile(Database):
     def joined(self) -> AbstractContextManager[None]:
         return nullcontext() if self._connection.in_transaction else self.transaction()
 
+    @override
+    def reading(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._connection.in_transaction else self._moment()
+
+    @contextmanager
+    def _moment(self) -> Iterator[None]:
+        with storage_faults(self.path):
+            self._connection.execute("BEGIN")  # DEFERRED: no writer waits for it
+            try:
+                yield
+            finally:
+                self._connection.commit()
+
     @contextmanager
     def _outermost(self) -> Iterator[None]:
         try:
