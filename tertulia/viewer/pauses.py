@@ -47,6 +47,6 @@ class PausePages:
 
     async def _stored(self, store_it: Callable[[SqlStore], dict[str, Any]]) -> dict[str, Any]:
         try:
-            return await self._reader.read(store_it)
+            return await self._reader.write(store_it)
         except ConflictError as error:
             raise HTTPException(409, str(error)) from None

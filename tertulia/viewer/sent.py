@@ -12,6 +12,8 @@ from tertulia.state.errors import UsageError
 #: The most bytes that are read of a request, so that a line that is far too long is refused in a sentence.
 LARGEST_LINE_BYTES = 2_000_000
 
+_TOO_LONG = "The line is far too long. Nothing was sent: shorten it."
+
 #: The largest number that JavaScript, and so the page, counts with exactly.
 _LARGEST_NUMBER = 2**53 - 1
 
@@ -31,7 +33,9 @@ def check_sender(request: Request, media_type: str) -> None:
 
 
 async def sent_json(
-    request: Request, at_most: int = LARGEST_LINE_BYTES, too_much: str = "The line is far too long. Nothing was sent: shorten it."
+    request: Request,
+    at_most: int = LARGEST_LINE_BYTES,
+    too_much: str = "The line is far too long. Nothing was sent: shorten it.",
 ) -> Any:
     """Return the JSON that the page has sent, whose numbers are finite and none larger than the page counts.
 
