@@ -33,21 +33,31 @@ class Command:
     Attributes:
         number: Counted from 1.
         words: Its arguments, `fork` or `resume` first.
-        messages: Its standard error. A file, not a pipe: the run does not depend on a reader.
+        messages: Its standard error; closed once it has ended and was read. A file, not a pipe: the run does not depend
+            on a reader.
     """
 
     number: int
     words: Sequence[str]
     process: "subprocess.Popen[bytes]"
     messages: IO[bytes] = field(repr=False)
+    _last: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def is_running(self) -> bool:
         """Whether it has not ended."""
-        return self.process.poll() is None
+        return self.document()["exit_code"] is None
 
     def document(self) -> dict[str, Any]:
         """Return its state as JSON: `run` is `None` until it is known, and `exit_code` until it has ended."""
+        if not self.messages.closed:
+            exit_code = self.process.poll()
+            self._last = self._read() | {"exit_code": exit_code}
+            if exit_code is not None:
+                self.messages.close()
+        return self._last
+
+    def _read(self) -> dict[str, Any]:
         self.messages.seek(0)
         beginning = self.messages.read(_READ_BYTES)
         end = self.messages.seek(0, 2)
@@ -58,7 +68,6 @@ class Command:
             "number": self.number,
             "action": self.words[0],
             "run": found[1] if found else None,
-            "exit_code": self.process.poll(),
             "lines": lines[-_LINES:],
         }
 
@@ -122,14 +131,18 @@ class Starter:
         """
         if sum(command.is_running for command in self.commands) >= _AT_ONCE:
             raise UsageError(f"{_AT_ONCE} commands go on already; wait until one of them has ended")
-        messages = tempfile.TemporaryFile()  # noqa: SIM115 closed with the process
-        process = subprocess.Popen(
-            [*self._command, *words],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=messages,
-            start_new_session=True,  # Ctrl-C reaches the server alone, which hands it on
-        )
+        messages = tempfile.TemporaryFile()  # noqa: SIM115 closed once the process has ended
+        try:
+            process = subprocess.Popen(
+                [*self._command, *words],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=messages,
+                start_new_session=True,  # Ctrl-C reaches the server alone, which hands it on
+            )
+        except BaseException:
+            messages.close()
+            raise
         self.commands.append(Command(len(self.commands) + 1, words, process, messages))
         return self.commands[-1]
 
