@@ -9,10 +9,10 @@ collections" (evenness).
 """
 
 import math
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import groupby
-from typing import get_args
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, get_args
 
 from pydantic import Field
 
@@ -110,65 +110,128 @@ def participation(
             if models rate willingness.
         reasons: The reasons of willing agents, by round and agent.
     """
-    rounds = {turn.round for turn in turns}
-    after_silence = {turn.round + 1 for turn in turns if turn.speaker is None}
-    utterances = [turn for turn in turns if turn.speaker is not None]
-    total_words = sum(spoken_words(turn.text) for turn in utterances)
-    agents = []
-    for person in people:
-        name = person.agent
-        spoken = [turn for turn in utterances if turn.speaker == name]
-        words = sum(spoken_words(turn.text) for turn in spoken)
-        bid_in = None if bids is None else {r: bid for (r, who), bid in bids.items() if who == name and r in rounds}
-        wanting = None if bid_in is None else {r for r, bid in bid_in.items() if bid.willing}
-        agents.append(
-            AgentFigures(
-                **dict(person),
-                spoken=len(spoken),
-                wanting_to_speak=None if wanting is None else len(wanting),
-                wanting_for=None if wanting is None else _counted(name, wanting, reasons or {}),
-                silent=None if bid_in is None or wanting is None else len(bid_in) - len(wanting),
-                decisions=None if bid_in is None else len(bid_in),
-                mechanisms=None if needs is None else _on_off(name, needs, rounds, mechanisms),
-                wanting_after_silence=None if wanting is None else len(wanting & after_silence),
-                speaking_after_silence=sum(turn.round in after_silence for turn in spoken),
-                longest_unwilling=_longest_unwilling(bid_in),
-                **_figures_of_ratings(name, ratings, rounds),
-                words=words,
-                speaking_time_s=words / speaking_rate_wpm * 60,
-                share_of_utterances=_share(len(spoken), len(utterances)),
-                share_of_speaking_time=_share(words, total_words),
-            )
+    count = ParticipationCount(mechanisms, bids is not None, needs is not None)
+    count.add(turns, bids or {}, needs or {}, ratings or {}, reasons or {})
+    return count.figures(people, speaking_rate_wpm, silence_s)
+
+
+@dataclass
+class _AgentCount:
+    """The counts of an agent; a row of unwilling rounds goes on, or has ended."""
+
+    spoken: int = 0
+    words: int = 0
+    speaking_after_silence: int = 0
+    wanting: int = 0
+    wanting_after_silence: int = 0
+    decisions: int = 0
+    unwilling_row: int = 0
+    longest_unwilling: int = 0
+    wanting_for: Counter[WillingFor] = field(default_factory=Counter)
+    needs: int = 0
+    on: Counter[str] = field(default_factory=Counter)
+    rated: int = 0
+    rated_off_scale: int = 0
+    ratings: set[tuple[float, ...]] = field(default_factory=set)
+
+
+class ParticipationCount:
+    """Counts that grow turn by turn: each turn, and each record of its round, is added once."""
+
+    def __init__(self, mechanisms: Sequence[str], has_bids: bool, has_needs: bool) -> None:
+        """Begin with nothing; a dialogue of two has neither bids nor needs."""
+        self._mechanisms, self._has_bids, self._has_needs, self._has_ratings = mechanisms, has_bids, has_needs, False
+        self._agents: defaultdict[str, _AgentCount] = defaultdict(_AgentCount)
+        self._turns = self._silences = 0
+        self._last: Turn | None = None
+        self._after_silence = -1  # the round after the last silence
+
+    def add(
+        self,
+        turns: Sequence[Turn],
+        bids: Mapping[tuple[int, str], Bid],
+        needs: NeedsByKey,
+        ratings: RatingsByKey,
+        reasons: Mapping[tuple[int, str], WillingFor],
+    ) -> None:
+        """Add the turns that follow those added before, and the records of their rounds; others are passed over."""
+        rounds, after_silence = {turn.round for turn in turns}, {self._after_silence}
+        for turn in turns:
+            self._last = turn
+            if turn.speaker is None:
+                self._silences += 1
+                self._after_silence = turn.round + 1
+                after_silence.add(self._after_silence)
+            else:
+                agent = self._agents[turn.speaker]
+                agent.spoken += 1
+                agent.words += spoken_words(turn.text)
+                agent.speaking_after_silence += turn.round in after_silence
+        self._turns += len(turns)
+        for round, name in sorted(key for key in bids if key[0] in rounds):
+            agent, willing = self._agents[name], bids[round, name].willing
+            agent.decisions += 1
+            agent.unwilling_row = 0 if willing else agent.unwilling_row + 1
+            agent.longest_unwilling = max(agent.longest_unwilling, agent.unwilling_row)
+            if willing:
+                agent.wanting += 1
+                agent.wanting_after_silence += round in after_silence
+                agent.wanting_for.update([reasons[round, name]] if (round, name) in reasons else ())
+        for (round, name), need in needs.items():
+            if round in rounds:
+                self._agents[name].needs += 1
+                self._agents[name].on.update(m for m, choice in need.mechanisms.items() if choice.active)
+        self._has_ratings |= bool(ratings)
+        for (round, name), rating in ratings.items():
+            if round in rounds:
+                self._agents[name].rated += 1
+                self._agents[name].rated_off_scale += rating.is_off_scale
+                self._agents[name].ratings.add(rating.values)
+
+    def figures(self, people: Sequence[Person], speaking_rate_wpm: float, silence_s: float) -> Participation:
+        """Return the figures of all that was added (see `participation`)."""
+        words = sum(agent.words for agent in self._agents.values())
+        agents = [self._figures(person, self._agents[person.agent], words, speaking_rate_wpm) for person in people]
+        ends_s = None if self._last is None else _ends_s(self._last, speaking_rate_wpm, silence_s)
+        return Participation(
+            agents=tuple(agents),
+            turns=self._turns,
+            silences=self._silences,
+            silence_s=self._silences * silence_s,
+            sim_minutes=None if ends_s is None else ends_s / 60,
+            evenness=evenness(agent.spoken for agent in agents if agent.decisions != 0),
         )
-    silences = len(turns) - len(utterances)
-    return Participation(
-        agents=tuple(agents),
-        turns=len(turns),
-        silences=silences,
-        silence_s=silences * silence_s,
-        sim_minutes=_ends_s(turns[-1], speaking_rate_wpm, silence_s) / 60 if turns else None,
-        evenness=evenness(agent.spoken for agent in agents if agent.decisions != 0),
-    )
 
-
-def _figures_of_ratings(name: str, ratings: RatingsByKey | None, rounds: Collection[int]) -> dict[str, int]:
-    """Return the figures of an agent's ratings; none if no model rates willingness."""
-    if not ratings:
-        return {}
-    rated = [found for (round, agent), found in ratings.items() if agent == name and round in rounds]
-    return {
-        "rated": len(rated),
-        "rated_off_scale": sum(found.is_off_scale for found in rated),
-        "distinct_ratings": len({found.values for found in rated}),
-    }
-
-
-def _longest_unwilling(bids: Mapping[int, Bid] | None) -> int | None:
-    """Return the length of the longest row of rounds with an unwilling bid."""
-    if bids is None:
-        return None
-    marks = groupby(bids[round].willing for round in sorted(bids))
-    return max((len(list(row)) for willing, row in marks if not willing), default=0)
+    def _figures(self, person: Person, count: _AgentCount, total_words: int, speaking_rate_wpm: float) -> AgentFigures:
+        bids: dict[str, Any] = {}
+        if self._has_bids:
+            reasons = {reason: count.wanting_for[reason] for reason in get_args(WillingFor)}
+            bids = {
+                "wanting_to_speak": count.wanting,
+                "wanting_for": reasons if count.wanting_for or not count.wanting else None,
+                "silent": count.decisions - count.wanting,
+                "decisions": count.decisions,
+                "wanting_after_silence": count.wanting_after_silence,
+                "longest_unwilling": count.longest_unwilling,
+            }
+        on_off = {m: OnOff(on=count.on[m], off=count.needs - count.on[m]) for m in self._mechanisms}
+        ratings = {
+            "rated": count.rated,
+            "rated_off_scale": count.rated_off_scale,
+            "distinct_ratings": len(count.ratings),
+        }
+        unknown = dict.fromkeys(("wanting_to_speak", "silent", "decisions", "wanting_after_silence"))
+        return AgentFigures(
+            **dict(person),
+            **unknown | bids | (ratings if self._has_ratings else {}),
+            spoken=count.spoken,
+            mechanisms=on_off if self._has_needs else None,
+            speaking_after_silence=count.speaking_after_silence,
+            words=count.words,
+            speaking_time_s=count.words / speaking_rate_wpm * 60,
+            share_of_utterances=_share(count.spoken, self._turns - self._silences),
+            share_of_speaking_time=_share(count.words, total_words),
+        )
 
 
 def evenness(counts: Iterable[int]) -> float | None:
@@ -182,19 +245,6 @@ def evenness(counts: Iterable[int]) -> float | None:
         return None
     shares = [count / total for count in counts if count]
     return sum(share * math.log(1 / share) for share in shares) / math.log(len(counts))
-
-
-def _on_off(name: str, needs: NeedsByKey, rounds: set[int], mechanisms: Sequence[str]) -> dict[str, OnOff]:
-    chosen = [need.mechanisms for (r, who), need in needs.items() if who == name and r in rounds]
-    on = {m: sum(m in choices and choices[m].active for choices in chosen) for m in mechanisms}
-    return {m: OnOff(on=on[m], off=len(chosen) - on[m]) for m in mechanisms}
-
-
-def _counted(
-    name: str, rounds: Collection[int], reasons: Mapping[tuple[int, str], WillingFor]
-) -> dict[WillingFor, int] | None:
-    counts = Counter(reasons[round, name] for round in rounds if (round, name) in reasons)
-    return {reason: counts[reason] for reason in get_args(WillingFor)} if counts or not rounds else None
 
 
 def _share(part: int, whole: int) -> float | None:

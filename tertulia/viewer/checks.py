@@ -39,8 +39,8 @@ class Checker:
         agent whose it is.
         """
         match await sent_json(request):
-            case {"run": str(run), "turn": int(turn), "part": str(part), **more} if not more:
-                await self._measurer.read(lambda store: self._measure(store, run, turn, part))
+            case {"run": str(run), "turn": int(turn), "part": str(part), **more} if not more and type(turn) is int:
+                await self._measurer.write(lambda store: self._measure(store, run, turn, part))
                 return await self._store.read(lambda store: turn_page(store, run, turn))
         raise UsageError("a check has a run, a turn and a part")
 

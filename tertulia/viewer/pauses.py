@@ -37,7 +37,7 @@ class PausePages:
             case {"run": str(run), "pause": bool(wanted), **more} if not more:
                 return JSONResponse(await self._stored(lambda store: set_pause(store, run, wanted)))
             case {"run": str(run), "turn": int(turn), "words": str() | None as words, "again": bool(again), **more} if (
-                not more
+                not more and type(turn) is int
             ):
                 passed = Passed(turn, words, again)
                 stored = await self._stored(lambda store: let_pass(store, run, passed))
@@ -47,6 +47,6 @@ class PausePages:
 
     async def _stored(self, store_it: Callable[[SqlStore], dict[str, Any]]) -> dict[str, Any]:
         try:
-            return await self._reader.read(store_it)
+            return await self._reader.write(store_it)
         except ConflictError as error:
             raise HTTPException(409, str(error)) from None

@@ -7,12 +7,14 @@
 """
 
 import asyncio
+import fcntl
 import hmac
 import json
 import os
 import secrets
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -58,62 +60,96 @@ class SeatOfRun:
 
 
 class SeatTokens:
-    """The tokens of the seats of a store."""
+    """The tokens of the seats of a store, read anew at each question: several servers may have given some.
 
-    def __init__(self, store: StoreAddress, file: Path | None = None) -> None:
-        """Read the tokens given before from `file`, which has those of all stores; `None`: they end with the server."""
-        self._store, self._file = str(store), file
-        self._seats = {token: SeatOfRun(**seat) for token, seat in self._read().get(self._store, {}).items()}
+    They are kept in a file that has those of all stores, each under its real path: so a copy in another folder has none
+    of them, and the same store has them under any name. A store that is replaced at its path keeps them.
+    """
+
+    def __init__(self, store: StoreAddress, file: Path) -> None:
+        """Note the store and the file, which need not be there yet."""
+        self._store, self._file = str(store.resolve() if isinstance(store, Path) else store), file
 
     def seat_of(self, given: str) -> SeatOfRun | None:
         """Return the seat of a token; every one is compared, in constant time."""
         found = None
-        for token, seat in self._seats.items():
+        for token, seat in self._given().items():
             if hmac.compare_digest(token.encode(), given.encode(errors="replace")):
                 found = seat
         return found
 
     def token_of(self, seat: SeatOfRun) -> str | None:
         """Return the token of a seat; `None` if it was not given."""
-        return next((token for token, other in self._seats.items() if other == seat), None)
+        return next((token for token, other in self._given().items() if other == seat), None)
 
     def give(self, seat: SeatOfRun) -> str:
         """Return a new token for a seat.
 
         Raises:
-            UsageError: It was given before.
+            UsageError: It was given before, or the file can't be written.
         """
-        if self.token_of(seat) is not None:
-            raise UsageError(
-                f"The seat of {seat.agent} in run {seat.run} is given already, and is for one person. "
-                "Withdraw that invitation to make another."
-            )
-        token = secrets.token_urlsafe(24)
-        self._seats[token] = seat
-        self._write()
+        with self._locked():
+            given = self._given()
+            if seat in given.values():
+                raise UsageError(
+                    f"The seat of {seat.agent} in run {seat.run} is given already, and is for one person. "
+                    "Withdraw that invitation to make another."
+                )
+            token = secrets.token_urlsafe(24)
+            self._write(given | {token: seat})
         return token
 
     def withdraw(self, seat: SeatOfRun) -> None:
-        """Make the token of a seat worthless."""
-        self._seats = {token: other for token, other in self._seats.items() if other != seat}
-        self._write()
+        """Make the token of a seat worthless; `UsageError` if the file can't be written."""
+        with self._locked():
+            self._write({token: other for token, other in self._given().items() if other != seat})
+
+    def _given(self) -> dict[str, SeatOfRun]:
+        """Return the seats by their tokens; none as long as the file can't be read."""
+        try:
+            seats = self._read().get(self._store)
+        except OSError:
+            return {}
+        return {
+            token: SeatOfRun(run, agent)
+            for token, seat in (seats.items() if isinstance(seats, dict) else ())
+            if isinstance(seat, dict)
+            and isinstance(run := seat.get("run"), str)
+            and isinstance(agent := seat.get("agent"), str)
+        }
 
     def _read(self) -> dict[str, Any]:
         try:
-            kept = json.loads(self._file.read_text(encoding="utf-8")) if self._file is not None else {}
-        except (OSError, ValueError):  # none were given yet
+            kept = json.loads(self._file.read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError, RecursionError):  # none were given yet
             return {}
         return kept if isinstance(kept, dict) else {}
 
-    def _write(self) -> None:
-        if self._file is None:
-            return
-        kept = self._read() | {self._store: {token: asdict(seat) for token, seat in self._seats.items()}}
-        self._file.parent.mkdir(parents=True, exist_ok=True)
+    def _write(self, given: Mapping[str, SeatOfRun]) -> None:
+        kept = self._read() | {self._store: {token: asdict(seat) for token, seat in given.items()}}
         handle, name = tempfile.mkstemp(dir=self._file.parent)  # for this user alone
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(kept, file)
-        os.replace(name, self._file)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(kept, file)
+            os.replace(name, self._file)
+        except BaseException:
+            os.unlink(name)
+            raise
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Keep other servers from writing between a reading and a writing; `UsageError` if the file can't be kept."""
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            lock = os.open(self._file.with_name(f"{self._file.name}.lock"), flags, 0o600)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                yield
+            finally:
+                os.close(lock)
+        except OSError as error:
+            raise UsageError(f"invitations can't be kept in {self._file}: {error.strerror}") from None
 
 
 class SeatPages:
@@ -139,13 +175,10 @@ class SeatPages:
                 seat = SeatOfRun(await self._reader.read(lambda store: check_seat_of(store, run, agent)), agent)
             case _:
                 raise UsageError("an invitation is for a run and an agent")
-        if withdraw:
-            self._tokens.withdraw(seat)
-            return JSONResponse({"token": None})
-        return JSONResponse({"token": self._tokens.give(seat)})
+        change = self._tokens.withdraw if withdraw else self._tokens.give
+        return JSONResponse({"token": await asyncio.to_thread(change, seat)})
 
-    # --- of the person in the seat
-    # ---------------------------------------------------------------------------------------
+    # --- of the person in the seat -----------------------------------------------------------------------------------
 
     async def perceived(self, request: Request) -> Response:
         """Answer the perceptions of the person in the seat."""
@@ -156,45 +189,46 @@ class SeatPages:
         """Answer the stream of the perceptions of the person in the seat, anew whenever they change."""
         if request.method == "HEAD":
             return Response(media_type="text/event-stream")
-        return StreamingResponse(self._events(_seat(request)), media_type="text/event-stream")
+        events = self._events(_seat(request), request.scope["seat_token"])
+        return StreamingResponse(events, media_type="text/event-stream")
 
     async def send(self, request: Request) -> Response:
-        """Store a person's words in a turn, or that they leave; the run goes on from it.
+        """Store a person's words in a turn, or that they leave; a run without a driver goes on, whatever was sent.
 
-        The body is `{"turn": …, "words": …, "seconds": …}` or `{"leave": true}`, with `agent` besides if the sender
-        names the speaker.
+        The body is `{"turn": …, "words": …, "seconds": …}`, `{"leave": true}`, or `{"go_on": true}` if there is nothing
+        to say; with `agent` besides if the sender names the speaker.
         """
         seat, sent = _seat(request), await sent_json(request)
         if isinstance(sent, dict) and sent.pop("agent", seat.agent) != seat.agent:
             raise HTTPException(403, f"This invitation is for {seat.agent} alone; nobody else's line can be sent.")
         match sent:
             case {"turn": int(turn), "words": str(words), "seconds": float() | int() | None as seconds, **more} if (
-                not more
+                not more and type(turn) is int and not isinstance(seconds, bool)
             ):
-                answer = Sent(turn, words, seconds)
-                stored = await self._stored(lambda store: answer_seat(store, seat.run, seat.agent, answer))
+                line = Sent(turn, words, seconds)
+                store_it = partial(answer_seat, run=seat.run, agent=seat.agent, sent=line)
             case {"leave": True, **more} if not more:
-                stored = await self._stored(lambda store: leave_seat(store, seat.run, seat.agent))
+                store_it = partial(leave_seat, run=seat.run, agent=seat.agent)
+            case {"go_on": True, **more} if not more:
+                store_it = partial(seat_page, run=seat.run, agent=seat.agent)
             case _:
                 raise UsageError("a line has a turn, words and seconds")
+        try:
+            answer = JSONResponse(await self._reader.write(store_it))
+        except ConflictError as error:
+            answer = JSONResponse({"error": str(error)}, 409)
         await self._starter.go_on_if_left(self._reader, seat.run)
-        return JSONResponse(stored)
+        return answer
 
     def close(self) -> None:
         """End all streams."""
         self._is_closed.set()
 
-    async def _stored(self, store_it: Callable[[SqlStore], dict[str, Any]]) -> dict[str, Any]:
-        try:
-            return await self._reader.read(store_it)
-        except ConflictError as error:
-            raise HTTPException(409, str(error)) from None
-
-    async def _events(self, seat: SeatOfRun) -> AsyncIterator[str]:
+    async def _events(self, seat: SeatOfRun, token: str) -> AsyncIterator[str]:
         yield f"retry: {_RECONNECT_AFTER_MS}\n\n"
         seen: object = None
         last, quiet_s = "", 0.0
-        while not self._is_closed.is_set() and self._tokens.token_of(seat) is not None:
+        while not self._is_closed.is_set() and self._tokens.seat_of(token) == seat:
             try:
                 version, event = await self._reader.read(partial(_event, seat=seat, seen=seen))
             except TertuliaError as error:

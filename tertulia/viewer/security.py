@@ -9,10 +9,11 @@ A seat in the page has a token of its own, which opens the paths of seats alone 
 """
 
 import hmac
+import json
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tertulia.viewer.seats import SEAT_HEADER, SEAT_PATHS, SeatTokens
@@ -90,14 +91,14 @@ class Guards:
         seat = self._seats.seat_of(given[0])
         if len({*given}) != 1 or seat is None:
             return _NO_SEAT
-        scope["seat"] = seat
+        scope["seat"], scope["seat_token"] = seat, given[0]
         return None if scope["path"] in SEAT_PATHS else f"This invitation is for the seat of {seat.agent} alone."
 
 
 def refusal(scope: Scope, problem: str, status: int = 403) -> Response:
     """Return an answer with the problem: to scripts as JSON, to people as text."""
     if scope["path"].startswith("/api/"):
-        return JSONResponse({"error": problem}, status)
+        return Response(json.dumps({"error": problem}), status, media_type="application/json")  # any text in ASCII
     return PlainTextResponse(problem, status)
 
 

@@ -23,16 +23,17 @@ from tertulia.storage.addresses import StoreAddress
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.changes import Changes
 from tertulia.viewer.checks import Check, Checker
-from tertulia.viewer.documents.by_path import document_at, parts_of
-from tertulia.viewer.documents.figures import similarity_page
+from tertulia.viewer.documents.by_path import document_at, is_long, parts_of
+from tertulia.viewer.documents.figures import KeptFigures, figures_page, similarity_page
 from tertulia.viewer.documents.measures import KeptTrials, measure_page
 from tertulia.viewer.documents.reported import report_html, report_page
 from tertulia.viewer.fork_changes import LONGEST_TEXT
+from tertulia.viewer.given_up import DropGivenUp
 from tertulia.viewer.pauses import PausePages
 from tertulia.viewer.people import PeoplePages
 from tertulia.viewer.seats import SeatPages, SeatTokens
 from tertulia.viewer.security import REPORT_PATH, Guards, refusal
-from tertulia.viewer.sent import check_sender
+from tertulia.viewer.sent import sent_json
 from tertulia.viewer.starting import Starter
 from tertulia.viewer.store_reader import StoreReader
 
@@ -76,17 +77,19 @@ def build_app(
         command: The program and arguments before `fork` and `resume`, which the page may start; `None`: it may not.
         open_embedder: Opens the embedder for similarities when they are asked for; `None`: they are not measured.
         reports: The folder with the reports of experiments.
-        seats_file: Keeps the tokens of seats, if commands may be started; `None`: they end with the application.
+        seats_file: Keeps the tokens of seats, if commands may be started.
         check: Measures the units that a line leaned on, and keeps that in the store; `None`: nothing is measured.
 
     Raises:
-        ValueError: Commands may be started, or lines checked, but no token is needed.
+        ValueError: Commands may be started, or lines checked, but no token is needed; or no file keeps seats.
     """
     if token is None and (command is not None or check is not None):
         raise ValueError("who may start commands or check lines must have a token")
+    if command is not None and seats_file is None:
+        raise ValueError("if commands may be started, a file must keep the tokens of seats")
     starter = None if command is None else Starter(store, command)
     pages = Pages(store, token, starter, open_embedder, reports, check)
-    tokens = None if starter is None else SeatTokens(store, seats_file)
+    tokens = None if starter is None or seats_file is None else SeatTokens(store, seats_file)
     seats = None if starter is None or tokens is None else SeatPages(pages.reader, tokens, starter)
     app = Starlette(
         routes=[
@@ -104,6 +107,7 @@ def build_app(
             Route("/{name}", pages.built),
         ],
         middleware=[
+            Middleware(DropGivenUp),
             Middleware(Guards, token=token, seats=tokens),
             Middleware(GZipMiddleware, minimum_size=_COMPRESSED_FROM_BYTES, compresslevel=_COMPRESSION_LEVEL),
         ],
@@ -155,26 +159,30 @@ class Pages:
         check: Check | None,
     ) -> None:
         self.reader = StoreReader(store)
-        self._measurer = StoreReader(store)  # beside the other, which need not wait for a model
+        # Beside the first, which need not wait for a long document, nor either for a model.
+        self._long_reader, self._measurer = StoreReader(store), StoreReader(store)
         self._open_embedder = open_embedder and cache(open_embedder)
-        self._kept_trials, self._reports = KeptTrials(), reports
+        self._kept_trials, self._kept_figures, self._reports = KeptTrials(), KeptFigures(), reports
         self._changes = Changes(self.reader)
         self._checker = None if check is None else Checker(self.reader, self._measurer, check)
         self._token, self._starter = token, starter
 
     async def document(self, request: Request) -> Response:
         """Answer the document of a path."""
-        path = request.scope["raw_path"].decode("latin-1").removeprefix("/api/")
+        path, query = request.scope["raw_path"].decode("latin-1").removeprefix("/api/"), dict(request.query_params)
         match parts_of(path):
             case ["experiments", name, "measures", metric]:
                 return await self._measure(name, metric, request.query_params.get("measure") == "1")
             case ["experiments", name, "report"]:
                 return self._json(report_page(self._reports, name))
+            case ["runs", run, "figures"]:
+                return await self._read(lambda store: figures_page(store, run, self._kept_figures), is_long=True)
+        return await self._read(lambda store: document_at(store, path, query), is_long(path, query))
 
-        def read(store: SqlStore) -> str:
-            return json_text(document_at(store, path, dict(request.query_params)))
-
-        return Response(await self.reader.read(read), media_type="application/json")
+    async def _read(self, read: Callable[[SqlStore], Document], is_long: bool) -> Response:
+        """Answer a document; its JSON is made where it is read, as it may be long."""
+        reader = self._long_reader if is_long else self.reader
+        return Response(await reader.read(lambda store: json_text(read(store))), media_type="application/json")
 
     async def _measure(self, experiment: str, metric: str, may_load: bool) -> Response:
         """Answer a measure of an experiment; the embedder is loaded if a reader has asked for that."""
@@ -234,14 +242,8 @@ class Pages:
         """Start a fork, or go on with a run."""
         if self._starter is None:
             raise HTTPException(404)
-        check_sender(request, "application/json")
-        body = b""
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > _LARGEST_REQUEST_BYTES:
-                raise HTTPException(413, _TOO_MUCH)
-        starter = self._starter
-        words = await self.reader.read(lambda store: starter.checked(store, body))
+        asked, starter = await sent_json(request, _LARGEST_REQUEST_BYTES, _TOO_MUCH), self._starter
+        words = await self.reader.read(lambda store: starter.checked(store, asked))
         return JSONResponse(starter.start(words).document())
 
     async def check(self, request: Request) -> Response:
@@ -254,8 +256,8 @@ class Pages:
         self._changes.close()
         if self._starter is not None:
             self._starter.close()
-        self._measurer.close()
-        self.reader.close()
+        for reader in (self._measurer, self._long_reader, self.reader):
+            reader.close()
 
 
 def json_text(document: dict[str, Any]) -> str:

@@ -1,6 +1,5 @@
 """Commands that the page starts, each in a process of its own: `fork` and `resume`, with seats in the page."""
 
-import json
 import re
 import shlex
 import signal
@@ -34,21 +33,31 @@ class Command:
     Attributes:
         number: Counted from 1.
         words: Its arguments, `fork` or `resume` first.
-        messages: Its standard error. A file, not a pipe: the run does not depend on a reader.
+        messages: Its standard error; closed once it has ended and was read. A file, not a pipe: the run does not depend
+            on a reader.
     """
 
     number: int
     words: Sequence[str]
     process: "subprocess.Popen[bytes]"
     messages: IO[bytes] = field(repr=False)
+    _last: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def is_running(self) -> bool:
         """Whether it has not ended."""
-        return self.process.poll() is None
+        return self.document()["exit_code"] is None
 
     def document(self) -> dict[str, Any]:
         """Return its state as JSON: `run` is `None` until it is known, and `exit_code` until it has ended."""
+        if not self.messages.closed:
+            exit_code = self.process.poll()
+            self._last = self._read() | {"exit_code": exit_code}
+            if exit_code is not None:
+                self.messages.close()
+        return self._last
+
+    def _read(self) -> dict[str, Any]:
         self.messages.seek(0)
         beginning = self.messages.read(_READ_BYTES)
         end = self.messages.seek(0, 2)
@@ -59,7 +68,6 @@ class Command:
             "number": self.number,
             "action": self.words[0],
             "run": found[1] if found else None,
-            "exit_code": self.process.poll(),
             "lines": lines[-_LINES:],
         }
 
@@ -72,24 +80,22 @@ class Starter:
         self._store, self._command = store, command
         self.commands: list[Command] = []
 
-    def checked(self, store: SqlStore, body: bytes) -> list[str]:
+    def checked(self, store: SqlStore, asked: object) -> list[str]:
         """Return the arguments of a command that the page asks for.
 
         Raises:
-            TertuliaError: The body is neither `{"action": "fork", "run": …, "at": …, "settings": {…}, "changes": {…}}`
+            TertuliaError: That is neither `{"action": "fork", "run": …, "at": …, "settings": {…}, "changes": {…}}`
                 nor `{"action": "sit", "run": …, "at": …, "agents": […]}` nor `{"action": "resume", "run": …}`, or no
                 such fork can be made.
         """
-        try:
-            asked = json.loads(body)
-        except (ValueError, RecursionError):
-            asked = None
         match asked:
             case {"action": "fork", "run": str(run), "at": int(at), "settings": dict(settings), **more} if (
-                not more.keys() - {"changes"}
+                not more.keys() - {"changes"} and type(at) is int  # JSON's true is no number
             ):
                 words = _checked_fork(store, run, at, settings, more.get("changes", {}))
-            case {"action": "sit", "run": str(run), "at": int(at), "agents": list(agents), **more} if not more:
+            case {"action": "sit", "run": str(run), "at": int(at), "agents": list(agents), **more} if (
+                not more and type(at) is int
+            ):
                 words = seats_arguments(store, run, at, agents)
             case {"action": "resume", "run": str(run), **more} if not more:
                 words = resume_arguments(store.run(run).run)
@@ -107,7 +113,7 @@ class Starter:
         return self.start([*resume_arguments(run), "--in-page", "--store", argument_for(self._store)])
 
     async def go_on_if_left(self, reader: StoreReader, run: str) -> None:
-        """Go on with a run without a driver, as its process was killed or has waited too long.
+        """Go on with a run without a driver, at whichever place its process was killed, or has waited too long.
 
         Raises:
             UsageError: Too many go on already.
@@ -125,14 +131,18 @@ class Starter:
         """
         if sum(command.is_running for command in self.commands) >= _AT_ONCE:
             raise UsageError(f"{_AT_ONCE} commands go on already; wait until one of them has ended")
-        messages = tempfile.TemporaryFile()  # noqa: SIM115 closed with the process
-        process = subprocess.Popen(
-            [*self._command, *words],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=messages,
-            start_new_session=True,  # Ctrl-C reaches the server alone, which hands it on
-        )
+        messages = tempfile.TemporaryFile()  # noqa: SIM115 closed once the process has ended
+        try:
+            process = subprocess.Popen(
+                [*self._command, *words],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=messages,
+                start_new_session=True,  # Ctrl-C reaches the server alone, which hands it on
+            )
+        except BaseException:
+            messages.close()
+            raise
         self.commands.append(Command(len(self.commands) + 1, words, process, messages))
         return self.commands[-1]
 

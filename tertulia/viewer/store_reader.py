@@ -33,10 +33,23 @@ class StoreReader:
         self._file: tuple[int, int] | None = None
 
     async def read(self, read: Callable[[SqlStore], Result]) -> Result:
-        """Return the result of a function that reads from the store.
+        """Return the result of a function that reads from the store, all of it as it was at one moment.
 
         Raises:
             StorageError: The store can't be read; it is reopened next time.
+        """
+
+        def read_at_once(store: SqlStore) -> Result:
+            with store.reading():
+                return read(store)
+
+        return await self.write(read_at_once)
+
+    async def write(self, write: Callable[[SqlStore], Result]) -> Result:
+        """Return the result of a function that writes to the store, and reads in its own transactions.
+
+        Raises:
+            StorageError: The store can't be written; it is reopened next time.
         """
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name="store", daemon=True)
@@ -49,8 +62,10 @@ class StoreReader:
                 settle(value)
 
         def task() -> None:
+            if future.cancelled():  # given up before its turn came
+                return
             try:
-                settle, value = future.set_result, read(self._opened())
+                settle, value = future.set_result, write(self._opened())
             except Exception as error:
                 self._close()
                 settle, value = future.set_exception, error  # type: ignore[assignment]

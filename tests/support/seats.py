@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 from support.requests_to_page import Answer, ask
@@ -25,6 +26,18 @@ def post(address: str, path: str, body: object, headers: dict[str, str] | None =
     """Send JSON as the page does, with the host's token unless other headers are given."""
     sent = {"Origin": address.rstrip("/"), "Content-Type": "application/json"}
     return ask(address, path, sent | (headers or {"X-Tertulia-Token": TOKEN}), "POST", json.dumps(body).encode())
+
+
+def driver_of(run: str, at: str = "") -> int:
+    """Return the process that drives a run, or its fork at a turn; it outlives its server, so its command tells."""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if {b"--in-page", run.encode(), at.encode()} <= {*words}:
+            return int(process.name)
+    raise AssertionError("nobody drives it")
 
 
 def sit(address: str, run: str, *agents: str, at: int = 1) -> tuple[str, dict[str, str]]:

@@ -72,7 +72,8 @@ def serving(
     """
     listening = listen(port)
     port = listening.getsockname()[1]
-    server = PageServer(build_app(store, token, command, open_embedder, check=check))
+    seats = store.with_name(f"{store.name}.seats")
+    server = PageServer(build_app(store, token, command, open_embedder, seats_file=seats, check=check))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     while not server.started and thread.is_alive():

@@ -19,7 +19,7 @@ from support.viewer_page import serving
 import tertulia
 from tertulia.metrics.diversity import distinct_n, words
 from tertulia.metrics.pruning import removal_of
-from tertulia.metrics.running import cumulative_distinct_n, running_mean, utterance_lengths
+from tertulia.metrics.running import CumulativeDistinctN
 from tertulia.state.errors import ModelError
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.by_path import document_at
@@ -31,14 +31,8 @@ TEXTS = st.lists(st.text(alphabet="ab ", max_size=12), max_size=8)
 def test_diversity_so_far_is_that_of_the_dialogue_so_far(texts: list[str], n: int) -> None:
     dialogue = [("Ana", text) for text in texts]
     expected = [distinct_n([dialogue[:end]], n) for end in range(1, len(dialogue) + 1)]
-    assert cumulative_distinct_n(dialogue, n) == expected
-    assert utterance_lengths(dialogue) == [len(words(text)) for text in texts]
-
-
-@given(st.lists(st.integers(0, 50), max_size=20), st.integers(1, 6))
-def test_a_running_mean_is_of_the_last_values(values: list[int], window: int) -> None:
-    expected = [mean(values[:end][-window:]) for end in range(1, len(values) + 1)]
-    assert running_mean(values, window) == pytest.approx(expected)
+    so_far = CumulativeDistinctN(n)
+    assert [so_far.add(text) for text in texts] == expected
 
 
 @pytest.fixture(scope="module")

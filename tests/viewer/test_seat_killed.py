@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.requests_to_page import ask
-from support.seats import perceived, post, question, send, sit, until
+from support.seats import driver_of, perceived, post, question, send, sit, until
 
 import tertulia
 from tertulia.state.seat import Answer, Invitation
@@ -67,18 +67,6 @@ def host(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 def line(agent: str, turn: int) -> str:
     """What somebody says: Bob in every round, the others in every second one."""
     return f"{agent} for round {turn}." if agent == "Bob" or turn % 2 else ""
-
-
-def driver_of(run: str) -> int:
-    """The process that drives a run; it outlives its server, so it is found by its command."""
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (process / "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if b"--in-page" in words and (run.encode() in words):
-            return int(process.name)
-    raise AssertionError("nobody drives it")
 
 
 def test_a_server_and_a_run_that_are_killed_lose_and_double_no_line(

@@ -89,6 +89,13 @@ READERS: dict[str, Reader] = {
     "towns/*/people/*": lambda store, parts, _query: town.person_page(store, parts[0], parts[1]),
 }
 
+#: Those that are read in an instant, however long a run is; of its turns, so many at most.
+_SHORT = frozenset(
+    {"store", "runs", "runs/*", "runs/*/opening", "runs/*/actions", "runs/*/edits", "pictures/*/*", "strips/*"}
+    | {"runs/*/turns/*", "runs/*/turns/*/states", "runs/*/turns/*/cost", "experiments"}
+)
+_FEW = 301
+
 
 def document_at(store: SqlStore, path: str, query: Mapping[str, str] | None = None) -> Document:
     """Return the document of a path.
@@ -102,12 +109,28 @@ def document_at(store: SqlStore, path: str, query: Mapping[str, str] | None = No
         StorageError: The store can't be read.
     """
     parts = parts_of(path)
-    for pattern, read in READERS.items():
+    pattern = _pattern_of(parts)
+    if pattern is None:
+        raise NotFoundError(f"there is no page {path!r}")
+    variable = [part for name, part in zip(pattern.split("/"), parts, strict=True) if name == "*"]
+    return READERS[pattern](store, variable, query or {})
+
+
+def is_long(path: str, query: Mapping[str, str]) -> bool:
+    """Return whether it takes the longer to read a document, the more turns there are."""
+    pattern = _pattern_of(parts_of(path))
+    if pattern == "runs/*/turns" and (last := _limit(query, "to")) is not None:
+        return last - _after(query) > _FEW
+    return pattern not in _SHORT
+
+
+def _pattern_of(parts: Sequence[str]) -> str | None:
+    """Return the path of `READERS` with these parts; `None` if there is none."""
+    for pattern in READERS:
         expected = pattern.split("/")
         if len(expected) == len(parts) and all(name in ("*", part) for name, part in zip(expected, parts, strict=True)):
-            variable = [part for name, part in zip(expected, parts, strict=True) if name == "*"]
-            return read(store, variable, query or {})
-    raise NotFoundError(f"there is no page {path!r}")
+            return pattern
+    return None
 
 
 def parts_of(path: str) -> list[str]:

@@ -1,29 +1,115 @@
 """Figures of runs for the viewer: diversity, length, removal and participation of one, and similarity of several."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
 
+from tertulia.state.album import Population
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import UsageError
 from tertulia.state.language_model import Embedder
+from tertulia.state.meeting import Start
 from tertulia.state.records import RunRecord, Turn
 from tertulia.storage.store import SqlStore
 from tertulia.views.measuring.dialogues import dialogue_of_run
-from tertulia.views.measuring.participation import participation_document, read_participation
+from tertulia.views.measuring.participation import (
+    add_turns,
+    empty_count,
+    participation_document,
+    participation_so_far,
+)
 from tertulia.views.reading.exchanges import spoken_turns
 
-#: Utterances over which the running mean of lengths is taken.
-WINDOW = 10
+#: Utterances over which the running mean of lengths is taken; runs of which figures are kept.
+WINDOW, _KEPT = 10, 6
 
 
-def figures_page(store: SqlStore, run: str) -> Document:
-    """Return diversity and length of the utterances of a run, in all and turn by turn, and the agreements."""
+class RunFigures:
+    """The figures of a run turn by turn: turns that were read are not read again."""
+
+    def __init__(self, start: Start) -> None:
+        """Begin before the first turn."""
+        from tertulia.metrics.running import CumulativeDistinctN
+
+        self._turns = 0
+        self._distinct = {f"dist{n}": CumulativeDistinctN(n) for n in (1, 2, 3)}
+        self._count = empty_count(start)
+        names = ("turn", "speaker", "words", "mean_words", *self._distinct)
+        self.utterances: dict[str, list[Any]] = {name: [] for name in names}
+        self.making: dict[str, list[Any]] = {name: [] for name in ("turn", *_MAKING)}
+
+    def read(self, store: SqlStore, record: RunRecord, start: Start) -> None:
+        """Read the turns since those that were read."""
+        first, last = self._turns + 1, record.turns
+        if first > last:
+            return
+        spoken = [turn for turn in spoken_turns(store, record.run, start, first, last) if turn.speaker is not None]
+        summaries = store.summaries(record.run, first, last)
+        if not isinstance(start, Population):
+            add_turns(store, record, start, self._count, store.turns(record.run, first, last))
+        self._add(spoken)
+        for number in dict.fromkeys(turn.turn for turn in spoken):
+            self.making["turn"].append(number)
+            for name in _MAKING:
+                self.making[name].append(getattr(summaries[number], name))
+        self._turns = last
+
+    def _add(self, utterances: Sequence[Turn]) -> None:
+        from tertulia.metrics.diversity import mean, words
+
+        columns = self.utterances
+        for turn in utterances:
+            columns["turn"].append(turn.turn)
+            columns["speaker"].append(turn.speaker)
+            columns["words"].append(len(words(turn.text)))
+            columns["mean_words"].append(mean(columns["words"][-WINDOW:]))
+            for name, distinct in self._distinct.items():
+                columns[name].append(distinct.add(turn.text))
+
+    def participation(self, store: SqlStore, record: RunRecord, start: Start) -> Document | None:
+        """Return how everybody took part; `None` in an album chat, which has no race."""
+        if isinstance(start, Population):
+            return None
+        return participation_document(record, participation_so_far(store, record, start, self._count))
+
+
+#: Columns of the making of turns.
+_MAKING = ("rollbacks", "removed", "removable")
+
+
+@dataclass
+class KeptFigures:
+    """The figures of the runs that were asked for last, as long as the same file is open."""
+
+    store: SqlStore | None = None
+    runs: dict[tuple[str, datetime], RunFigures] = field(default_factory=dict)
+
+    def of(self, store: SqlStore, record: RunRecord, start: Start) -> RunFigures:
+        """Return the figures of a run up to its last turn."""
+        if self.store is not store:
+            self.store, self.runs = store, {}
+        key = record.run, record.created
+        figures = self.runs.pop(key, None) or RunFigures(start)
+        figures.read(store, record, start)  # if that fails, none are kept
+        self.runs[key] = figures
+        while len(self.runs) > _KEPT:
+            del self.runs[next(iter(self.runs))]
+        return figures
+
+
+def figures_page(store: SqlStore, run: str, kept: KeptFigures | None = None) -> Document:
+    """Return diversity and length of the utterances of a run, in all and turn by turn, and the agreements.
+
+    Args:
+        kept: Figures read before, of the same store; those read now are added.
+    """
     from tertulia.metrics.diversity import mean
 
     record = store.run(run)
     start = store.start(record.run)
-    utterances = [turn for turn in spoken_turns(store, record.run, start) if turn.speaker is not None]
-    columns = _by_utterance(utterances)
-    has_race = record.kind != "album_chat"
+    figures = (kept or KeptFigures()).of(store, record, start)
+    utterances = figures.utterances
     return {
         "schema_version": SCHEMA_VERSION,
         "run": record.run,
@@ -33,12 +119,12 @@ def figures_page(store: SqlStore, run: str) -> Document:
         "removal_factor": record.parameters.get("removal_factor"),
         "seed": record.seed,
         "people": list(start.names),
-        **{figure: columns[figure][-1] if utterances else None for figure in ("dist1", "dist2", "dist3")},
-        "len": mean(columns["words"]),
+        **{name: utterances[name][-1] if utterances["turn"] else None for name in ("dist1", "dist2", "dist3")},
+        "len": mean(utterances["words"]),
         "window": WINDOW,
-        "utterances": columns,
-        "making": _by_turn(store, record, utterances),
-        "participation": participation_document(record, read_participation(store, record, start)) if has_race else None,
+        "utterances": utterances,
+        "making": figures.making,
+        "participation": figures.participation(store, record, start),
     }
 
 
@@ -66,30 +152,3 @@ def similarity_page(store: SqlStore, runs: Sequence[str], open_embedder: Callabl
         "sim": mean_pairwise_cosine(embedder.embed(texts)),
         "sim_untruncated": mean_pairwise_cosine(embedder.embed_untruncated(texts)),
     }
-
-
-def _by_utterance(utterances: list[Turn]) -> Document:
-    """Return the figures at each utterance, as columns of one length."""
-    from tertulia.metrics.diversity import dialogue_of
-    from tertulia.metrics.running import cumulative_distinct_n, running_mean, utterance_lengths
-
-    dialogue = dialogue_of(utterances)
-    lengths = utterance_lengths(dialogue)
-    return {
-        "turn": [turn.turn for turn in utterances],
-        "speaker": [turn.speaker for turn in utterances],
-        "words": lengths,
-        "mean_words": running_mean(lengths, WINDOW),
-        **{f"dist{n}": cumulative_distinct_n(dialogue, n) for n in (1, 2, 3)},
-    }
-
-
-def _by_turn(store: SqlStore, record: RunRecord, utterances: list[Turn]) -> Document:
-    """Return rollbacks and removed units of each utterance (in an album chat, question), as columns.
-
-    `removed` and `removable` are `None` if nothing was scored.
-    """
-    summaries = store.summaries(record.run)
-    turns = {turn.turn: summaries[turn.turn] for turn in utterances}
-    columns = ("rollbacks", "removed", "removable")
-    return {"turn": list(turns)} | {name: [getattr(turn, name) for turn in turns.values()] for name in columns}

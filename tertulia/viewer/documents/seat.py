@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import Any, NamedTuple
 
 from tertulia.nodes.shared.hearing import came_s, was_there
+from tertulia.runs.driving.page_seat import PATIENCE_S
 from tertulia.runs.planning.seats import role_of, seated
 from tertulia.state.album import Population
 from tertulia.state.cognition import Bid, Floor
@@ -38,7 +39,7 @@ class Sent(NamedTuple):
     """The message of the person in a seat: words for the turn that they answer, or that they leave it for good.
 
     Attributes:
-        seconds: How long they took, by their browser's clock; used if the run's clock runs.
+        seconds: How long they took, by their browser's clock; used if the run's clock runs, up to half an hour.
     """
 
     turn: int
@@ -160,7 +161,7 @@ def answer_seat(store: SqlStore, run: str, agent: str, sent: Sent) -> Document:
             raise ConflictError(f"It is not for you to speak in turn {sent.turn}. Nothing was sent.")
         if not words and not asked.invitation.may_pass:
             raise UsageError("Type what you want to say: nobody else can speak now.")
-        seconds = max(0.0, sent.seconds or 0.0) if parameters.seat_clock == "runs" else None
+        seconds = min(max(0.0, sent.seconds or 0.0), PATIENCE_S) if parameters.seat_clock == "runs" else None
         store.save_step(record.run, round, agent, ANSWERED, Answer(words=words, seconds=seconds))
     return {"turn": sent.turn, "words": words, "again": False}
 

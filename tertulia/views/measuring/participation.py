@@ -1,6 +1,8 @@
 """Participation in a run as in ChatAgents' Table II, with the published figures."""
 
-from tertulia.metrics.participation import Latency, Participation, Person, participation
+from collections.abc import Sequence
+
+from tertulia.metrics.participation import Latency, Participation, ParticipationCount, Person
 from tertulia.metrics.published import TEAM_BUILDING
 from tertulia.nodes.meeting.willingness import why_willing
 from tertulia.state.album import Population
@@ -9,37 +11,57 @@ from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import NotFoundError, UsageError
 from tertulia.state.meeting import Attendee, Meeting, Start
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import RunRecord, order_of
+from tertulia.state.records import RunRecord, Turn, order_of
 from tertulia.state.store import Store
 from tertulia.views.reading.rounds import read_characters
 
 
 def read_participation(store: Store, run: RunRecord, start: Start, first: int = 1) -> Participation:
     """Return how everybody took part in a run from a turn on, or raise `UsageError` for an album chat."""
-    parameters = Parameters.model_validate(run.parameters)
-    turns = store.turns(run.run, first)
-    rate, silence_s = parameters.speaking_rate_wpm, parameters.silence_s
     if isinstance(start, Population):
         raise UsageError(
             f"run {run.run} is an album chat, in which nobody races for the floor; `tertulia stats {run.run}` counts "
             "its exchanges, and Run.exchanges has them"
         )
-    if not isinstance(start, Meeting):
-        return participation([Person(agent=name) for name in start.names], turns, rate, silence_s)
-    characters = read_characters(store, run.run)
-    bids = store.steps(run.run, "bid", Bid)
+    count = empty_count(start)
+    add_turns(store, run, start, count, store.turns(run.run, first))
+    return participation_so_far(store, run, start, count)
+
+
+def empty_count(start: Start) -> ParticipationCount:
+    """Return the counts of a run without turns."""
+    is_meeting = isinstance(start, Meeting)
+    return ParticipationCount(start.mechanisms if isinstance(start, Meeting) else (), is_meeting, is_meeting)
+
+
+def add_turns(store: Store, run: RunRecord, start: Start, count: ParticipationCount, turns: Sequence[Turn]) -> None:
+    """Add the next turns of a run to its counts, with the cognition of their rounds."""
+    if not isinstance(start, Meeting) or not turns:
+        count.add(turns, {}, {}, {}, {})
+        return
+    parameters = Parameters.model_validate(run.parameters)
+    between = turns[0].round, turns[-1].round
+    bids = store.steps(run.run, "bid", Bid, *between)
     found = {key: why_willing(bid, start.participant(key[1]).weights, parameters) for key, bid in bids.items()}
-    return participation(
-        [_person(attendee, characters.get(attendee.persona.name), parameters) for attendee in start.participants],
+    count.add(
         turns,
-        rate,
-        silence_s,
-        mechanisms=start.mechanisms,
-        bids=bids,
+        bids,
+        needs=store.steps(run.run, "choose_mechanisms", InformationNeed, *between),
+        ratings=store.steps(run.run, "decide", WillingnessRatings, *between),
         reasons={key: reason for key, reason in found.items() if reason is not None},
-        needs=store.steps(run.run, "choose_mechanisms", InformationNeed),
-        ratings=store.steps(run.run, "decide", WillingnessRatings),
     )
+
+
+def participation_so_far(store: Store, run: RunRecord, start: Start, count: ParticipationCount) -> Participation:
+    """Return the figures of a run from its counts."""
+    parameters = Parameters.model_validate(run.parameters)
+    people = [Person(agent=name) for name in start.names]
+    if isinstance(start, Meeting):
+        characters = read_characters(store, run.run)
+        people = [
+            _person(attendee, characters.get(attendee.persona.name), parameters) for attendee in start.participants
+        ]
+    return count.figures(people, parameters.speaking_rate_wpm, parameters.silence_s)
 
 
 def _person(attendee: Attendee, character: Character | None, parameters: Parameters) -> Person:

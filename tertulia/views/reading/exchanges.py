@@ -92,12 +92,12 @@ def by_round(exchanges: Iterable[RecordedExchange]) -> Iterator[tuple[int, list[
         yield round, list(of_round)
 
 
-def spoken_turns(store: Store, run: str, start: Start, first: int = 1) -> list[Turn]:
-    """Return the turns of a run from one on; in an album chat each question is followed by its answer."""
-    turns = store.turns(run, first)
+def spoken_turns(store: Store, run: str, start: Start, first: int = 1, last: int | None = None) -> list[Turn]:
+    """Return the turns of a run from one to another; in an album chat each question is followed by its answer."""
+    turns = store.turns(run, first, last)
     if not isinstance(start, Population):
         return turns
-    parts = store.part_turns(run, first, of=turns)
+    parts = store.part_turns(run, first, last, of=turns)
     return [spoken for turn in turns for spoken in (turn, parts.get((turn.turn, "answer"))) if spoken is not None]
 
 

@@ -130,7 +130,7 @@ def _read_agent(store: Store, run: str, round: int, name: str, meeting: Meeting)
 
 def read_characters(store: Store, run: str) -> dict[str, Character]:
     """Return the prepared characters of a meeting by agent."""
-    return {agent: character for (_, agent), character in store.steps(run, "prepare", Character).items()}
+    return {agent: character for (_, agent), character in store.steps(run, "prepare", Character, 0, 0).items()}
 
 
 def calls_of(store: Store, run: str, round: int, agent: str) -> list[Call]:

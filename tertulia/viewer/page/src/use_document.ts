@@ -29,9 +29,32 @@ export function readDocument<T>(path: string, version: Version = 0): Promise<T> 
   kept.delete(path); // so that it counts as the newest
   kept.set(path, { version, document: reading });
   reading.catch(() => kept.get(path)?.document === reading && kept.delete(path));
+  underWay.set(path, reading);
+  const end = () => underWay.get(path) === reading && underWay.delete(path);
+  reading.then(end, end);
   showReading(reading);
   if (kept.size > KEPT_AT_MOST) kept.delete(kept.keys().next().value!);
   return reading;
+}
+
+/** The documents that are being read, by path. */
+const underWay = new Map<string, Promise<unknown>>();
+
+/**
+ * Read the document of a path in a version, and report the reading. While it is read in an earlier version, that reading is
+ * reported first: so whoever follows a run asks once at a time, however fast it goes on. Returns what ends that.
+ */
+export function followDocument<T>(path: string, version: Version, report: (reading: Promise<T>) => void): () => void {
+  let isWanted = true;
+  const read = () => {
+    if (!isWanted) return;
+    const before = underWay.get(path) as Promise<T> | undefined;
+    if (before === undefined || version === 0 || kept.get(path)?.version === version) return report(readDocument<T>(path, version));
+    report(before);
+    before.then(read, read);
+  };
+  read();
+  return () => void (isWanted = false);
 }
 
 const replaced = new Listeners();
@@ -68,11 +91,16 @@ export function useDocument<T>(path: string | null, version: Version = 0): Loade
     if (path === null) return;
     let isWanted = true;
     const keep = (loaded: Loaded<T>) => isWanted && hold({ path, loaded });
-    readDocument<T>(path, version).then(
-      (value) => keep({ state: "ready", value }),
-      (error: Error) => keep({ state: "failed", error: error.message }),
+    const end = followDocument<T>(path, version, (reading) =>
+      reading.then(
+        (value) => keep({ state: "ready", value }),
+        (error: Error) => keep({ state: "failed", error: error.message }),
+      ),
     );
-    return () => void (isWanted = false);
+    return () => {
+      isWanted = false;
+      end();
+    };
   }, [path, version, tries]);
   const hasFailed = held.path === path && held.loaded.state === "failed";
   useEffect(() => (hasFailed ? onRecovery(tryAgain) : undefined), [hasFailed]);

@@ -113,7 +113,7 @@ function situation(seat: SeatDocument): string {
   if (seat.asked) return "It is your turn.";
   const waiting = seat.waiting_for.length ? `Waiting for ${listed(seat.waiting_for)}.` : "The others go on.";
   if (seat.answered !== null && seat.driven) return `${seat.answered ? "Sent." : "You stay silent."} ${waiting}`;
-  if (!seat.driven) return "The run is not going on at present. Who holds the viewer can go on with it.";
+  if (!seat.driven) return "The run has stopped. Nothing is lost.";
   return `${waiting} You will be asked.`;
 }
 
@@ -215,9 +215,20 @@ function Composer({ seat }: { seat: SeatDocument }) {
           </div>
         </>
       )}
+      {!seat.driven && !asked && seat.status !== "finished" && <GoOnButton fail={setProblem} />}
       <div role="alert">{problem !== null && <p class="notice bad data small">{problem}</p>}</div>
     </form>
   );
+}
+
+/** Goes on with a run whose process was killed while nobody was asked: else a line does. */
+function GoOnButton({ fail }: { fail: (problem: string) => void }) {
+  const [isSending, setSending] = useState(false);
+  const goOn = () => {
+    setSending(true);
+    sendToSeat({ go_on: true }).catch((error: Error) => fail(error.message)).finally(() => setSending(false));
+  };
+  return <p><button type="button" disabled={isSending} onClick={goOn}>Go on</button></p>;
 }
 
 function LeaveButton({ agent, fail }: { agent: string; fail: (problem: string) => void }) {
