@@ -11,7 +11,7 @@ from langgraph.graph.state import CompiledStateGraph
 from tertulia.graphs.utterance import FIRST_STEP, LAST_STEP, add_utterance
 from tertulia.langgraph.errors import ParentStateError
 from tertulia.langgraph.host import Host, next_turn
-from tertulia.langgraph.hosted import compile_hosted
+from tertulia.langgraph.hosted import compile_hosted, task_of
 from tertulia.langgraph.messages import last_place, message_of, text_field, turns_of
 from tertulia.langgraph.people import population_of, read_people
 from tertulia.langgraph.settings import DEFAULT_MODEL, DEFAULT_SEED, host_of
@@ -172,7 +172,10 @@ class _Exchanging:
         }
         return {
             "run": run,
-            "messages": [*state["returned"], *(message_of(said[part], config) for part in ("question", "answer"))],
+            "messages": [
+                *state["returned"],
+                *(message_of(said[part], task_of(config)) for part in ("question", "answer")),
+            ],
             "exchange": {
                 "asker": held.asker,
                 "answerer": held.answerer,

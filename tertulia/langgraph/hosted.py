@@ -10,14 +10,16 @@ from uuid import uuid4
 from langchain_core.runnables.config import RunnableConfig, var_child_runnable_config
 from langgraph.channels import LastValue
 from langgraph.graph.state import CompiledStateGraph, StateGraph
+from langgraph.typing import InputT, OutputT, StateT
 
 from tertulia.langgraph.messages import messages_of
 
 #: The configurable that holds a parent's messages; LangGraph stores none that begins with two underscores.
 _BESIDE = "__tertulia_messages"
 
-#: LangGraph's own: how a node reads the state of its graph; the second argument that it holds are the channels.
-_READ = "__pregel_read"
+#: LangGraph's own: how a node reads the state of its graph, of which the second argument are the channels; the saver of
+#: a subgraph; and the path of a node that its graph's state has triggered, and no `Send`.
+_READ, _SAVER, _BY_STATE = "__pregel_read", "__pregel_checkpointer", "__pregel_pull"
 
 
 @dataclass(frozen=True)
@@ -27,10 +29,20 @@ class Beside:
     Attributes:
         messages: All of them.
         are_merged: Whether the parent merges those that are returned with its own, so that the new ones suffice.
+        task: Tells the parent's task from all others; "": its checkpoint namespace does.
     """
 
     messages: Any
     are_merged: bool
+    task: str
+
+
+def task_of(config: RunnableConfig) -> str:
+    """Return the name of the parent's task in which a step runs; "" without a parent."""
+    configurable = config.get("configurable", {})
+    beside = configurable.get(_BESIDE)
+    task = beside.task if isinstance(beside, Beside) else ""
+    return task or str(configurable.get("checkpoint_ns", "")).rpartition("|")[0]
 
 
 def with_messages(state: Mapping[str, Any], config: RunnableConfig) -> dict[str, Any]:
@@ -59,19 +71,19 @@ class HostedGraph(CompiledStateGraph[Any, Any, Any, Any]):
     def __name__(self) -> str:
         return f"{self.name}:{getattr(self.builder, 'settings', '')}"
 
-    def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:  # type: ignore[override]
+    def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
         """Stream the steps; as LangGraph's."""
         yield from super().stream(*_apart(input, config), **options)
 
-    async def astream(  # type: ignore[override]
-        self, input: Any, config: RunnableConfig | None = None, **options: Any
-    ) -> AsyncIterator[Any]:
+    async def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
         """Stream the steps; as LangGraph's."""
         async for part in super().astream(*_apart(input, config), **options):
             yield part
 
 
-def compile_hosted(graph: StateGraph[Any, Any, Any, Any], settings: Mapping[str, Any], **options: Any) -> Any:
+def compile_hosted(
+    graph: StateGraph[StateT, None, InputT, OutputT], settings: Mapping[str, Any], **options: Any
+) -> CompiledStateGraph[StateT, None, InputT, OutputT]:
     """Compile a graph; the settings are all that its results depend on, besides its state."""
     graph.settings = _fingerprint(settings)  # type: ignore[attr-defined]  # LangGraph's copies of the graph keep it
     compiled = graph.compile(**options)
@@ -94,8 +106,21 @@ def _apart(input: Any, config: RunnableConfig | None) -> tuple[Any, RunnableConf
     if _READ not in configurable or not (given := _fields(input)) or "messages" not in given:
         return input, config
     # A graph that a function of the user's invokes has no config given, and returns all messages.
-    beside = Beside(given.pop("messages"), are_merged=config is not None and _merges(configurable[_READ]))
+    messages = given.pop("messages")
+    is_node = config is not None
+    beside = Beside(messages, is_node and _merges(configurable[_READ]), _task(found, messages) if is_node else "")
     return given, {**found, "configurable": {**configurable, _BESIDE: beside}}
+
+
+def _task(config: RunnableConfig, messages: Any) -> str:
+    """Return a name of a task that time travel keeps, as LangGraph's own does not; "" if it could be another's, too."""
+    configurable = config.get("configurable", {})
+    place = str(configurable.get("checkpoint_ns", ""))
+    path = (config.get("metadata") or {}).get("langgraph_path") or ("",)
+    if not configurable.get(_SAVER) or "|" in place or path[0] != _BY_STATE:
+        return ""
+    ids = [str(getattr(message, "id", None)) for message in messages or ()]
+    return "\n".join((str(configurable.get("thread_id")), place.partition(":")[0], *ids))
 
 
 def _fields(input: Any) -> dict[str, Any]:

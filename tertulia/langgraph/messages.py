@@ -12,7 +12,6 @@ from langchain_core.messages import (
     HumanMessage,
     convert_to_messages,
 )
-from langchain_core.runnables.config import RunnableConfig
 
 from tertulia.langgraph.errors import ParentStateError
 from tertulia.langgraph.states import Utterance
@@ -105,16 +104,15 @@ def text_field(state: Mapping[str, Any], field: str) -> str | None:
     return value
 
 
-def message_of(utterance: Utterance, config: RunnableConfig) -> AIMessage:
+def message_of(utterance: Utterance, task: str) -> AIMessage:
     """Return an utterance as a message.
 
     Its id follows from its words, its turn, and the task of the parent in which it was said, or, without a parent, its
     run: so it is no other message's, and the same when LangGraph runs the task again.
 
     Args:
-        config: That of the step that records it.
+        task: The name of the parent's task; "": there is no parent.
     """
-    task, _, _ = str(config.get("configurable", {}).get("checkpoint_ns", "")).rpartition("|")
     key = "\n".join((task or utterance["run"], str(utterance["turn"]), utterance["speaker"], utterance["text"]))
     return AIMessage(
         content=utterance["text"],

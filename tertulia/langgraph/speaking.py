@@ -11,7 +11,7 @@ from langgraph.graph.state import CompiledStateGraph
 from tertulia.graphs.utterance import FIRST_STEP, LAST_STEP, add_utterance
 from tertulia.langgraph.errors import ParentStateError
 from tertulia.langgraph.host import Host, next_turn
-from tertulia.langgraph.hosted import compile_hosted
+from tertulia.langgraph.hosted import compile_hosted, task_of
 from tertulia.langgraph.messages import last_place, lines_of, message_of, text_field
 from tertulia.langgraph.people import check_people, read_people, start_of
 from tertulia.langgraph.settings import DEFAULT_MODEL, DEFAULT_SEED, host_of
@@ -162,4 +162,4 @@ class _Speaking:
         context = self._host.context(run)
         record, said = recorded_utterance(state, context)
         context.record(RecordedTurn(record))
-        return {"run": run, "utterance": said, "messages": [*state["returned"], message_of(said, config)]}
+        return {"run": run, "utterance": said, "messages": [*state["returned"], message_of(said, task_of(config))]}

@@ -11,7 +11,7 @@ from langgraph.graph.state import CompiledStateGraph
 from tertulia.graphs.group_chat import ORDERS
 from tertulia.graphs.utterance import FIRST_STEP, LAST_STEP, add_utterance
 from tertulia.langgraph.host import Host, next_turn
-from tertulia.langgraph.hosted import compile_hosted
+from tertulia.langgraph.hosted import compile_hosted, task_of
 from tertulia.langgraph.messages import last_place, lines_of, message_of, text_field
 from tertulia.langgraph.people import check_people, read_people, start_of
 from tertulia.langgraph.settings import DEFAULT_MODEL, DEFAULT_SEED, host_of, rounds_of
@@ -182,6 +182,6 @@ class _Talking:
         return {
             **update,
             "run": run,
-            "messages": [*state["said"], message_of(said, config)],
+            "messages": [*state["said"], message_of(said, task_of(config))],
             "utterances": [*state["utterances"], said],
         }
