@@ -23,10 +23,11 @@ from tertulia.runs.planning.additions import Additions
 from tertulia.runs.planning.prompt_language import texts_of
 from tertulia.runs.planning.starting import RunPlan, check_start, context_of, new_record, store_run
 from tertulia.runs.planning.word_rules import reading_addresses
+from tertulia.state.cognition import BY_GRAPH, Floor
 from tertulia.state.context import Context, RecordedTurn
 from tertulia.state.errors import NotFoundError, SettingError, StorageError
 from tertulia.state.languages import language_of
-from tertulia.state.meeting import Start
+from tertulia.state.meeting import Meeting, Start
 from tertulia.state.parameters import ALBUM_CHAT, GROUP_CHAT, Parameters
 from tertulia.state.records import RunKind, RunRecord, Turn, TurnRecord
 from tertulia.storage.store import SqlStore
@@ -225,6 +226,7 @@ class Host:
                 )
                 record = TurnRecord(turn=turn)
             context.record(RecordedTurn(record))
+            note_floor(context, number)
 
     def enter(self, context: Context, start: Start, entered: Entered) -> Context:
         """Note the next utterance of a run; if it is another one than was begun there, begin a fork."""
@@ -304,6 +306,12 @@ class Host:
 def _is_like(record: RunRecord, other: RunRecord) -> bool:
     fields = ("kind", "model", "embedder", "seed", "parameters", "participant_models")
     return all(getattr(record, name) == getattr(other, name) for name in fields)
+
+
+def note_floor(context: Context, turn: int) -> None:
+    """Note in a meeting that nobody raced for a turn."""
+    if isinstance(context.start, Meeting):
+        context.store.save_step(context.run, turn, "", "floor", Floor(order=BY_GRAPH, waited_s=0.0))
 
 
 def next_turn(context: Context) -> tuple[int, float]:

@@ -10,7 +10,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from tertulia.graphs.utterance import FIRST_STEP, LAST_STEP, add_utterance
 from tertulia.langgraph.errors import ParentStateError
-from tertulia.langgraph.host import Host, next_turn
+from tertulia.langgraph.host import Host, next_turn, note_floor
 from tertulia.langgraph.hosted import compile_hosted, task_of
 from tertulia.langgraph.messages import last_place, lines_of, message_of, text_field
 from tertulia.langgraph.people import check_people, read_people, start_of
@@ -154,6 +154,7 @@ class _Speaking:
             async with self._host.lock(run):
                 await prepare_all(context)
                 await think_together(thinking, context, [speaker], self._host.nodes("group_chat"))
+                note_floor(context, state["turn"])
         return {"run": run}
 
     async def record(self, state: State, config: RunnableConfig) -> State:
