@@ -83,9 +83,7 @@ class Room:
             UsageError: A step of this room waits, and so would wait for itself.
         """
         if threading.current_thread() is self._thread:
-            raise UsageError(
-                "a node within Tertulia's graph invokes such a graph: await its ainvoke, or call it outside"
-            )
+            raise UsageError("a node of Tertulia's graph invokes another and would wait for itself: await its ainvoke")
         future = self._submit(step)
         try:
             return future.result()

@@ -1,7 +1,8 @@
 """The steps of Tertulia's graphs as a user's graph runs them: sync and async, in the room of the process."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
+from weakref import ref
 
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langgraph.runtime import Runtime
@@ -23,29 +24,45 @@ Step = Callable[[Any], Coroutine[Any, Any, Any]]
 
 State = Mapping[str, Any]
 
+Owned = TypeVar("Owned")
+
 
 def as_runnable(step: Step, name: str) -> Runnable[Any, Any]:
     """Return a step as a graph runs it, synchronously or asynchronously."""
+    held = ref(step)
 
     def run(state: Any) -> Any:
-        return room().wait(lambda: step(state))
+        return room().wait(lambda: _alive(held)(state))
 
     async def arun(state: Any) -> Any:
-        return await room().wait_in_loop(lambda: step(state))
+        return await room().wait_in_loop(lambda: _alive(held)(state))
 
-    return RunnableLambda(run, afunc=arun, name=name)
+    return _owning(step, RunnableLambda(run, afunc=arun, name=name))
 
 
 def reading_messages(step: Callable[[Any, RunnableConfig], Coroutine[Any, Any, Any]], name: str) -> Runnable[Any, Any]:
     """Return a step that takes the parent's messages in its state (`with_messages`), and its config."""
+    held = ref(step)
 
     def run(state: Any, config: RunnableConfig) -> Any:
-        return room().wait(lambda: step(with_messages(state, config), config))
+        return room().wait(lambda: _alive(held)(with_messages(state, config), config))
 
     async def arun(state: Any, config: RunnableConfig) -> Any:
-        return await room().wait_in_loop(lambda: step(with_messages(state, config), config))
+        return await room().wait_in_loop(lambda: _alive(held)(with_messages(state, config), config))
 
-    return RunnableLambda(run, afunc=arun, name=name)
+    return _owning(step, RunnableLambda(run, afunc=arun, name=name))
+
+
+def _owning(owned: object, runnable: RunnableLambda[Any, Any]) -> RunnableLambda[Any, Any]:
+    """Keep an object as long as a runnable; LangChain keeps the functions of hundreds that are gone."""
+    vars(runnable)["owned"] = owned
+    return runnable
+
+
+def _alive(held: "ref[Owned]") -> Owned:
+    found = held()
+    assert found is not None  # the runnable that calls owns it
+    return found
 
 
 class HostedSteps:
@@ -144,11 +161,13 @@ def review_step(host: Host) -> Runnable[Any, Any]:
     utterance has a `problem`. LangGraph keeps the answers of an interrupt for good, so an error could not be mended.
     """
 
+    held = ref(host)
+
     async def show(state: State) -> Any:
-        return recorded_utterance(state, host.context(state["run"]))[1]
+        return recorded_utterance(state, _alive(held).context(state["run"]))[1]
 
     async def put(state: State, words: str) -> Any:
-        return _put_words(host.context(state["run"]), state, words)
+        return _put_words(_alive(held).context(state["run"]), state, words)
 
     def review(state: State) -> Any:
         words = _reviewed(room().wait(lambda: show(state)))
@@ -158,7 +177,7 @@ def review_step(host: Host) -> Runnable[Any, Any]:
         words = _reviewed(await room().wait_in_loop(lambda: show(state)))
         return {} if words is None else await room().wait_in_loop(lambda: put(state, words))
 
-    return RunnableLambda(review, afunc=areview, name="review")
+    return _owning(host, RunnableLambda(review, afunc=areview, name="review"))
 
 
 def _reviewed(shown: Utterance) -> str | None:
