@@ -325,3 +325,11 @@ def next_turn(context: Context) -> tuple[int, float]:
         parameters.silence_s if turn.speaker is None else speaking_time_s(turn.text, parameters.speaking_rate_wpm)
     )
     return last + 1, turn.sim_time_s + length_s
+
+
+def silence_before(context: Context, turn: int) -> float:
+    """Return the length of the silences right before a turn, in seconds."""
+    length_s = 0.0
+    while (turn := turn - 1) and context.store.turns(context.run, turn, turn)[0].speaker is None:
+        length_s += context.parameters.silence_s
+    return length_s

@@ -30,7 +30,7 @@ def matched(spoken: Sequence[Spoken], lines: Sequence[Line]) -> list[int]:
         if place is None or place < first + len(block):
             block.append(line)
             continue
-        before = _backwards(spoken, block, first, place)
+        before = _backwards(spoken, block, first, place) if block else []
         if before is None:
             break
         found += [*before, place]

@@ -10,7 +10,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from tertulia.graphs.group_chat import ORDERS
 from tertulia.graphs.utterance import FIRST_STEP, LAST_STEP, add_utterance
-from tertulia.langgraph.host import Host, next_turn
+from tertulia.langgraph.host import Host, next_turn, silence_before
 from tertulia.langgraph.hosted import compile_hosted, task_of
 from tertulia.langgraph.messages import last_place, lines_of, message_of, text_field
 from tertulia.langgraph.people import check_people, read_people, start_of
@@ -156,6 +156,7 @@ class _Talking:
             "round": turn - 1,
             "turn": turn - 1,
             "sim_time_s": now_s,
+            "silence_s": silence_before(context, turn),
             "minds": minds,
             "unprepared": [],
             "messages": state["returned"],
