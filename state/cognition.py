@@ -185,6 +185,10 @@ class Bid(Record):
     won: bool
 
 
+#: The order of a floor that another program gives: the graph around a hosted conversation.
+BY_GRAPH = "by_the_graph"
+
+
 class Floor(Record):
     """The decision on the floor in a round; stored once a round, without an agent.
 

@@ -353,6 +353,10 @@ class Platform(Record):
         return found + [f"{n} {self.versions.get(n, none)} instead of {before.versions.get(n, none)}" for n in changed]
 
 
+#: The scenario of runs within graphs of a user's own.
+HOSTED_SCENARIO = "langgraph"
+
+
 class RunRecord(Record):
     """A run in the store."""
 

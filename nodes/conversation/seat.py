@@ -87,13 +87,19 @@ def _answer(context: Context, name: str, turn: int, round: int, now_s: float, ma
     answer = answer_of(context, round, name)
     if answer is None:
         asked = {"agent": name, "turn": turn, "round": round, "sim_time_s": now_s, "may_pass": may_pass}
-        # The driver stores the answer before it resumes the graph; other tools resume it with the words.
-        words = as_utterance(str(interrupt(asked)))
-        while not words and not may_pass:
-            words = as_utterance(str(interrupt({**asked, "again": True})))
+        # The driver stores the answer before it resumes the graph; other tools resume it with the words. LangGraph
+        # keeps the answers of an interrupt for good: a bad one is followed by another interrupt, never by an error.
+        words = _typed(interrupt(asked))
+        while words is None or not (words or may_pass):
+            words = _typed(interrupt({**asked, "again": True}))
         answer = Answer(words=words)
         save_answer(context, round, name, answer)
     return answer
+
+
+def _typed(answer: Any) -> str | None:
+    """Return the words with which the graph was resumed; "" without an answer, `None` if it is no text."""
+    return as_utterance(answer or "") if answer is None or isinstance(answer, str) else None
 
 
 def answer_of(context: Context, round: int, name: str) -> Answer | None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -10,7 +11,8 @@ from langgraph.graph.state import CompiledStateGraph
 from tertulia.graphs.utterance import FIRST_STEP, LAST_STEP, add_utterance
 from tertulia.langgraph.errors import ParentStateError
 from tertulia.langgraph.host import Host, next_turn
-from tertulia.langgraph.messages import last_place, message_of, messages_of, text_field
+from tertulia.langgraph.hosted import compile_hosted, task_of
+from tertulia.langgraph.messages import last_place, message_of, text_field, turns_of
 from tertulia.langgraph.people import population_of, read_people
 from tertulia.langgraph.settings import DEFAULT_MODEL, DEFAULT_SEED, host_of
 from tertulia.langgraph.states import (
@@ -20,7 +22,8 @@ from tertulia.langgraph.states import (
     HostedUtteranceState,
     Utterance,
 )
-from tertulia.langgraph.steps import HostedSteps, as_runnable, in_words
+from tertulia.langgraph.steps import HostedSteps, in_words, reading_messages
+from tertulia.langgraph.unheard import Entered
 from tertulia.nodes.album.belongings import belongings_at
 from tertulia.nodes.album.exchange import hand_over, meet, remember_exchange
 from tertulia.nodes.album.find_picture import find_picture
@@ -80,7 +83,7 @@ def exchange(
     exchanging, steps = _Exchanging(host, known, place), HostedSteps(host)
     utterance = _utterance(host, steps)
     graph = StateGraph(HostedExchangeState, input_schema=ExchangeInput, output_schema=ExchangeOutput)
-    graph.add_node("enter", as_runnable(exchanging.enter, "enter"))
+    graph.add_node("enter", reading_messages(exchanging.enter, "enter"))
     graph.add_node("meet", steps.node(meet))
     graph.add_node("plan", utterance)
     graph.add_node("find_picture", steps.node(find_picture))
@@ -88,11 +91,13 @@ def exchange(
     graph.add_node("hand_over", steps.node(hand_over))
     graph.add_node("answer", utterance)
     graph.add_node("remember_exchange", steps.node(remember_exchange))
-    graph.add_node("record", as_runnable(exchanging.record, "record"))
+    graph.add_node("record", reading_messages(exchanging.record, "record"))
     order = ("enter", "meet", "plan", "find_picture", "question", "hand_over", "answer", "remember_exchange", "record")
     for step, following in zip((START, *order), (*order, END), strict=True):
         graph.add_edge(step, following)
-    return graph.compile(
+    return compile_hosted(
+        graph,
+        {**host.settings_of_graph(), "people": known, "place": place},
         checkpointer=checkpointer,
         interrupt_before=list(interrupt_before),
         interrupt_after=list(interrupt_after),
@@ -115,15 +120,17 @@ class _Exchanging:
         self._host, self._people, self._place = host, people, place
         self._names = [str(fields["name"]) for fields in people]
 
-    async def enter(self, state: State) -> State:
+    async def enter(self, state: State, config: RunnableConfig) -> State:
         """Find the two that meet, the run in which it is recorded, and their albums and memories."""
         before = last_place(state)
         population = population_of(self._people, text_field(state, "topic"), self._place)
         context = self._host.after(population, before)
         turn, _ = next_turn(context)
         asker, answerer = self._pair(state, turn)
+        context = self._host.enter(context, population, Entered(speaker=f"{asker}, {answerer}"))
+        heard = turns_of(state)
         past = context.store.steps(context.run, "exchange", Exchange, 1, turn - 1) if turn > 1 else {}
-        met = sorted((number, held) for (number, _), held in past.items())
+        met = sorted((number, held) for (number, _), held in past.items() if number in heard)
         everybody = belongings_at(population, met, context.parameters)
         return {
             "run": context.run,
@@ -150,7 +157,7 @@ class _Exchanging:
         following = self._names[(self._names.index(asker) + 1) % len(self._names)]
         return asker, answerer or following
 
-    async def record(self, state: State) -> State:
+    async def record(self, state: State, config: RunnableConfig) -> State:
         """Store the exchange, and add question and answer to the messages."""
         run, turn = self._host.forked_if_said(state["run"], state["turn"]), state["turn"]
         context = self._host.context(run)
@@ -165,7 +172,10 @@ class _Exchanging:
         }
         return {
             "run": run,
-            "messages": [*messages_of(state), message_of(said["question"]), message_of(said["answer"])],
+            "messages": [
+                *state["returned"],
+                *(message_of(said[part], task_of(config)) for part in ("question", "answer")),
+            ],
             "exchange": {
                 "asker": held.asker,
                 "answerer": held.answerer,

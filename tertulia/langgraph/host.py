@@ -1,17 +1,20 @@
 """The conversation behind a hosted graph: its run in the store, and the context in which its steps run.
 
 Everything here but the checks of `Host.__init__` runs in the thread of `tertulia/langgraph/room.py`. A conversation is
-run. It goes on if the parent's messages are those of the run; if they branch off, as after time travel, a fork
-of it begins, which has the turns before in common.
+run. It goes on if the parent's messages are those of the run, though some may be gone: those are not heard any more. If
+they branch off, as after time travel, a fork of it begins, which has the turns before in common.
 """
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from tertulia.langgraph.matching import Spoken, copied_from, matched
 from tertulia.langgraph.messages import Line
-from tertulia.langgraph.room import room
+from tertulia.langgraph.room import Room, room
+from tertulia.langgraph.unheard import ENTERED, Entered, HeardStore, hidden_between
 from tertulia.nodes.conversation.seat import write_by_hand
 from tertulia.nodes.conversation.turns import speaking_time_s
 from tertulia.runs.access.engines import ModelAccess, named_models, open_engines
@@ -20,10 +23,11 @@ from tertulia.runs.planning.additions import Additions
 from tertulia.runs.planning.prompt_language import texts_of
 from tertulia.runs.planning.starting import RunPlan, check_start, context_of, new_record, store_run
 from tertulia.runs.planning.word_rules import reading_addresses
+from tertulia.state.cognition import BY_GRAPH, Floor
 from tertulia.state.context import Context, RecordedTurn
 from tertulia.state.errors import NotFoundError, SettingError, StorageError
 from tertulia.state.languages import language_of
-from tertulia.state.meeting import Start
+from tertulia.state.meeting import Meeting, Start
 from tertulia.state.parameters import ALBUM_CHAT, GROUP_CHAT, Parameters
 from tertulia.state.records import RunKind, RunRecord, Turn, TurnRecord
 from tertulia.storage.store import SqlStore
@@ -67,7 +71,10 @@ class Host:
     additions: Additions
     api_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     cache: str | None = None
+    _room: Room | None = field(default=None, init=False, repr=False)
     _contexts: dict[str, Context] = field(default_factory=dict, init=False, repr=False)
+    _locks: dict[str, asyncio.Lock] = field(default_factory=dict, init=False, repr=False)
+    _spoken: dict[str, list[Spoken]] = field(default_factory=dict, init=False, repr=False)
     _registry: "Registry | None" = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -96,16 +103,26 @@ class Host:
         return reading_addresses(parameters, kind, self.settings)
 
     def open_store(self) -> SqlStore:
-        """Return the open store."""
-        return room().store(self.store)
+        """Return the open store, which stays open as long as this host lives."""
+        if self._room is not (here := room()):  # the first step, or the first in a forked process
+            self._contexts.clear()
+            self._room = here
+            here.keep_store(self.store, self)
+        return here.store(self.store)
+
+    def lock(self, run: str) -> asyncio.Lock:
+        """Return the lock under which one step of a run is made at a time; the calls of a run meet in batches."""
+        return self._locks.setdefault(run, asyncio.Lock())
 
     def context(self, run: str) -> Context:
         """Return the context of a run; `StorageError` if the store does not have it."""
+        store = self.open_store()
         if run not in self._contexts:
-            store, record = self.open_store(), self._record(run)
+            record = self._record(run)
             plan = self._plan(store.start(run), None)
             engines = open_engines(self.model, plan.start, plan.parameters, self._access(plan))
-            self._keep(context_of(store, record, engines, self.registry))
+            entered = store.step(run, record.turns + 1, "", ENTERED, Entered)
+            self._keep(context_of(store, record, engines, self.registry), () if entered is None else entered.unheard)
         return self._contexts[run]
 
     def _record(self, run: str) -> RunRecord:
@@ -117,10 +134,14 @@ class Host:
                 "had before (store=…): what lies in memory is gone with its process"
             ) from error
 
-    def _keep(self, context: Context) -> None:
+    def _keep(self, context: Context, unheard: Iterable[tuple[int, int]] = ()) -> Context:
         while len(self._contexts) >= _CONTEXTS:
-            del self._contexts[next(iter(self._contexts))]
-        self._contexts[context.run] = context
+            oldest = next(iter(self._contexts))
+            for kept in (self._contexts, self._locks, self._spoken):
+                cast(dict[str, Any], kept).pop(oldest, None)
+        heard = cast(Any, HeardStore(context.store, context.run, unheard))
+        self._contexts[context.run] = context = replace(context, store=heard)
+        return context
 
     def _access(self, plan: RunPlan) -> ModelAccess:
         access = ModelAccess(keys=self.api_keys, kept=room().models)
@@ -142,43 +163,107 @@ class Host:
         engines = open_engines(plan.model, plan.start, plan.parameters, self._access(plan))
         context = context_of(store, store_run(store, plan, engines), engines, self.registry)
         store.set_status(context.run, "finished")  # only the parent's graph goes on with it
-        self._keep(context)
-        return context
+        return self._keep(context)
 
     # --- the place of a conversation
     # ------------------------------------------------------------------------------------
 
-    def conversation(self, start: Start, lines: Sequence[Line], before: tuple[str, int] | None) -> Context:
-        """Return the context of the run that has these lines and no more; missing lines are added as said by hand.
+    def conversation(
+        self, start: Start, lines: Sequence[Line], before: tuple[str, int] | None, speaker: str = ""
+    ) -> Context:
+        """Return the context of the run that goes on from these lines; new ones are added as said by hand.
 
         Args:
             before: Run and turn of the last line that a graph of this kind has said.
+            speaker: The next speaker; "": those of the coming rounds.
         """
-        context, shared = self._continued(start, lines, before)
-        for speaker, text in lines[shared:]:
-            number, now_s = next_turn(context)
-            turn = Turn(turn=number, round=number, speaker=speaker, text=text, sim_time_s=now_s, ended=False)
-            with context.store.transaction():
-                write_by_hand(context.store, context.run, number, speaker, text)
-                context.record(RecordedTurn(TurnRecord(turn=turn)))
-        context.broker.clear()
+        source = None if before is None or not self._has(before[0]) else before[0]
+        spoken = [] if source is None else self._spoken_in(source)
+        found = matched(spoken, lines)
+        context = self._continued(start, before, spoken, found, len(lines) > len(found))
+        if context is None:
+            context, found = self._begin(start), []
+        is_new = source is None or context.run == source
+        for line in lines[len(found) :]:
+            self._add(context, line, None if is_new else copied_from(spoken, line), source)
+        unheard = hidden_between(spoken, found)
+        return self.enter(context, start, Entered(speaker=speaker, unheard=unheard))
+
+    def _continued(
+        self,
+        start: Start,
+        before: tuple[str, int] | None,
+        spoken: Sequence[Spoken],
+        found: Sequence[int],
+        has_more: bool,
+    ) -> Context | None:
+        """Return the context of a run that has these of the spoken lines; `None` if none has the first line."""
+        if not found or (known := self._known(start, before)) is None:
+            return None
+        turn = spoken[found[-1]].turn + 1
+        if found[-1] + 1 < len(spoken):
+            return self._begin(start, (known.run, turn))
+        number, _ = next_turn(known)
+        # Another utterance was begun before, and given up: its candidates are not those of the new line.
+        is_begun = has_more and known.store.step(known.run, number, "", ENTERED, Entered) is not None
+        return self._begin(start, (known.run, number)) if is_begun else known
+
+    def _add(self, context: Context, line: Line, copied: int | None, source: str | None) -> None:
+        """Add a line to a run: a turn of another run with all that is known of it, or one that was said by hand."""
+        number, now_s = next_turn(context)
+        store = context.store
+        with store.transaction():
+            if copied is not None and source is not None:
+                record = self.open_store().turn_record(source, copied)
+                placed = {"turn": number, "round": number, "sim_time_s": now_s}
+                record = record.model_copy(update={"turn": record.turn.model_copy(update=placed)})
+                for candidate in self.open_store().candidates(source, copied):
+                    store.save_candidate(context.run, number, candidate)
+            else:
+                write_by_hand(store, context.run, number, line.speaker, line.text)
+                turn = Turn(
+                    turn=number, round=number, speaker=line.speaker, text=line.text, sim_time_s=now_s, ended=False
+                )
+                record = TurnRecord(turn=turn)
+            context.record(RecordedTurn(record))
+            note_floor(context, number)
+
+    def enter(self, context: Context, start: Start, entered: Entered) -> Context:
+        """Note the next utterance of a run; if it is another one than was begun there, begin a fork."""
+        number, _ = next_turn(context)
+        begun = context.store.step(context.run, number, "", ENTERED, Entered)
+        if begun is not None and begun != entered:
+            # A run without a turn has nothing to fork.
+            context = self._begin(start, (context.run, number) if number > 1 else None)
+        if begun != entered:
+            context.store.save_step(context.run, number, "", ENTERED, entered)
+        cast(HeardStore, context.store).hide(entered.unheard)
         return context
 
-    def _continued(self, start: Start, lines: Sequence[Line], before: tuple[str, int] | None) -> tuple[Context, int]:
-        """Return the context of a run that begins with the first of these lines, and how many of them it has."""
-        if (known := self._known(start, before)) is None:
-            return self._begin(start), 0
-        spoken = [turn for turn in known.store.turns(known.run) if turn.speaker is not None]
-        shared = 0
-        for turn, (speaker, text) in zip(spoken, lines, strict=False):
-            if (turn.speaker, " ".join(turn.text.split())) != (speaker, text):
-                break
-            shared += 1
-        if shared == len(spoken):
-            return known, shared
-        if not shared:
-            return self._begin(start), 0
-        return self._begin(start, (known.run, spoken[shared - 1].turn + 1)), shared
+    def _spoken_in(self, run: str) -> Sequence[Spoken]:
+        """Return the spoken turns of a run; each is read once."""
+        known = self._spoken.setdefault(run, [])
+        for turn in self.open_store().turns(run, known[-1].turn + 1 if known else 1):
+            if turn.speaker is not None:
+                known.append(Spoken(turn.speaker, " ".join(turn.text.split()), turn.turn))
+        return known
+
+    def _has(self, run: str) -> bool:
+        try:
+            return self.open_store().run(run).run == run
+        except NotFoundError:
+            return False
+
+    def guests(self, lines: Sequence[Line], before: tuple[str, int] | None, names: Sequence[str]) -> list[str]:
+        """Return the speakers that are none of the people; those of the run stay, though their lines may be gone."""
+        known = self.open_store().start(before[0]).names if before is not None and self._has(before[0]) else ()
+        return [name for name in dict.fromkeys([*known, *(line.speaker for line in lines)]) if name not in names]
+
+    def settings_of_graph(self) -> dict[str, Any]:
+        """Return all that the results of a graph depend on, besides its own arguments."""
+        fields = ("model", "settings", "removal_factor", "seed", "store")
+        additions = None if self.additions == Additions() else self.additions
+        return {**{name: getattr(self, name) for name in fields}, "additions": additions}
 
     def after(self, start: Start, before: tuple[str, int] | None) -> Context:
         """Return the context of a run that ends with a turn of another, or with none."""
@@ -186,19 +271,15 @@ class Host:
             return self._begin(start)
         if known.store.run(known.run).turns > before[1]:
             return self._begin(start, (known.run, before[1] + 1))
-        known.broker.clear()
         return known
 
     def _known(self, start: Start, before: tuple[str, int] | None) -> Context | None:
         """Return the context of a former run, if it has the same start, model, seed and parameters."""
+        if before is None or not self._has(before[0]):
+            return None
         store = self.open_store()
-        if before is None:
-            return None
-        try:
-            record = store.run(before[0])
-        except NotFoundError:
-            return None
-        if record.run != before[0] or store.start(record.run) != start or record.turns < before[1]:
+        record = store.run(before[0])
+        if store.start(record.run) != start or record.turns < before[1]:
             return None
         plan = self._plan(start, None)
         engines = open_engines(plan.model, plan.start, plan.parameters, self._access(plan))
@@ -227,6 +308,12 @@ def _is_like(record: RunRecord, other: RunRecord) -> bool:
     return all(getattr(record, name) == getattr(other, name) for name in fields)
 
 
+def note_floor(context: Context, turn: int) -> None:
+    """Note in a meeting that nobody raced for a turn."""
+    if isinstance(context.start, Meeting):
+        context.store.save_step(context.run, turn, "", "floor", Floor(order=BY_GRAPH, waited_s=0.0))
+
+
 def next_turn(context: Context) -> tuple[int, float]:
     """Return the number of the next turn of a run, and its time in simulated seconds since the beginning."""
     last = context.store.run(context.run).turns
@@ -238,3 +325,11 @@ def next_turn(context: Context) -> tuple[int, float]:
         parameters.silence_s if turn.speaker is None else speaking_time_s(turn.text, parameters.speaking_rate_wpm)
     )
     return last + 1, turn.sim_time_s + length_s
+
+
+def silence_before(context: Context, turn: int) -> float:
+    """Return the length of the silences right before a turn, in seconds."""
+    length_s = 0.0
+    while (turn := turn - 1) and context.store.turns(context.run, turn, turn)[0].speaker is None:
+        length_s += context.parameters.silence_s
+    return length_s

@@ -2,12 +2,20 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, convert_to_messages
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    ChatMessage,
+    HumanMessage,
+    convert_to_messages,
+)
 
 from tertulia.langgraph.errors import ParentStateError
 from tertulia.langgraph.states import Utterance
+from tertulia.state.text import first_line
 
 #: The key of a message's `response_metadata` under which it says how it came about.
 KEY = "tertulia"
@@ -15,11 +23,23 @@ KEY = "tertulia"
 #: The speaker of a user's message without a name.
 USER = "User"
 
-Line = tuple[str, str]
+
+class Line(NamedTuple):
+    """A line of a conversation.
+
+    Attributes:
+        speaker: The name of its speaker.
+        text: Its words, with single spaces.
+        turn: Its turn in the run in which it was said, if one of these graphs has said it.
+    """
+
+    speaker: str
+    text: str
+    turn: int | None = None
 
 
 def lines_of(state: Mapping[str, Any], names: Sequence[str]) -> list[Line]:
-    """Return the lines of the messages in a state as pairs of speaker and text, without instructions and tools.
+    """Return the lines of the messages in a state, without instructions, calls of tools, and their results.
 
     Args:
         names: The people; a model's message without a name is theirs if there is only one.
@@ -29,9 +49,18 @@ def lines_of(state: Mapping[str, Any], names: Sequence[str]) -> list[Line]:
     """
     lines = []
     for message in messages_of(state):
-        text = " ".join(str(message.text).split())
-        if isinstance(message, AIMessage | HumanMessage) and text:
-            lines.append((_speaker(message, names), text))
+        if isinstance(message, ChatMessage):
+            raise ParentStateError(
+                f"a message has the role {message.role!r:.60}; give what a person says as a message of a user, such as "
+                f"HumanMessage(…, name={message.role!r:.60})"
+            )
+        if not isinstance(message, AIMessage | HumanMessage):
+            continue
+        content = message.content
+        text = " ".join((content if isinstance(content, str) else str(message.text)).split())
+        if text:
+            place = _place(message)
+            lines.append(Line(_speaker(message, names), text, None if place is None else place[1]))
     return lines
 
 
@@ -43,7 +72,13 @@ def messages_of(state: Mapping[str, Any]) -> list[AnyMessage]:
             "langgraph.graph.MessagesState, or declare messages: Annotated[list[AnyMessage], add_messages]; where it "
             "has the field, give it, if only as []"
         )
-    return list(convert_to_messages(state["messages"] or []))  # type: ignore[arg-type]
+    given = state["messages"] or []
+    if isinstance(given, list) and all(isinstance(message, BaseMessage) for message in given):
+        return given
+    try:
+        return list(convert_to_messages(given))  # type: ignore[arg-type]
+    except (ValueError, TypeError, NotImplementedError, KeyError) as error:
+        raise ParentStateError(f"the field `messages` holds no messages: {first_line(error)[:200]}") from error
 
 
 def _speaker(message: BaseMessage, names: Sequence[str]) -> str:
@@ -69,16 +104,20 @@ def text_field(state: Mapping[str, Any], field: str) -> str | None:
     return value
 
 
-def message_of(utterance: Utterance) -> AIMessage:
+def message_of(utterance: Utterance, task: str) -> AIMessage:
     """Return an utterance as a message.
 
-    Its id follows from its words and its place, so that a graph that runs again has the same.
+    Its id follows from its words, its turn, and the task of the parent in which it was said, or, without a parent, its
+    run: so it is no other message's, and the same when LangGraph runs the task again.
+
+    Args:
+        task: The name of the parent's task; "": there is no parent.
     """
-    key = f"{utterance['turn']}\n{utterance['speaker']}\n{utterance['text']}"
+    key = "\n".join((task or utterance["run"], str(utterance["turn"]), utterance["speaker"], utterance["text"]))
     return AIMessage(
         content=utterance["text"],
         name=utterance["speaker"],
-        id=f"tertulia-{utterance['turn']}-{hashlib.blake2b(key.encode(), digest_size=6).hexdigest()}",
+        id=f"tertulia-{utterance['turn']}-{hashlib.blake2b(key.encode(), digest_size=8).hexdigest()}",
         response_metadata={KEY: {name: utterance[name] for name in ("run", "turn", "removal_factor", "removed_share")}},
     )
 
@@ -86,7 +125,18 @@ def message_of(utterance: Utterance) -> AIMessage:
 def last_place(state: Mapping[str, Any]) -> tuple[str, int] | None:
     """Return run and turn of the last message that one of these graphs has made; `None` if there is none."""
     for message in reversed(messages_of(state)):
-        made = message.response_metadata.get(KEY) if isinstance(message, AIMessage) else None
-        if isinstance(made, dict) and isinstance(made.get("run"), str) and isinstance(made.get("turn"), int):
-            return made["run"], made["turn"]
+        if (place := _place(message)) is not None:
+            return place
+    return None
+
+
+def turns_of(state: Mapping[str, Any]) -> set[int]:
+    """Return the turns of the messages in a state that one of these graphs has made."""
+    return {place[1] for place in map(_place, messages_of(state)) if place is not None}
+
+
+def _place(message: BaseMessage) -> tuple[str, int] | None:
+    made = message.response_metadata.get(KEY) if isinstance(message, AIMessage) else None
+    if isinstance(made, dict) and isinstance(made.get("run"), str) and isinstance(made.get("turn"), int):
+        return made["run"], made["turn"]
     return None

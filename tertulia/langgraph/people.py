@@ -10,16 +10,13 @@ from tertulia.langgraph.errors import PeopleError
 from tertulia.state.album import Picture, Population, Villager
 from tertulia.state.errors import nearest_hint
 from tertulia.state.meeting import Attendee, Meeting
-from tertulia.state.records import Case, Participant, Persona
+from tertulia.state.records import HOSTED_SCENARIO, Case, Participant, Persona
 from tertulia.state.wrong_values import value_problem
 from tertulia.worlds.meeting_file import MeetingPerson
 from tertulia.worlds.person_fields import properties_of
 
 #: When conversations take place that have no time of their own.
 TIME = datetime(2026, 5, 6, 15)
-
-#: The scenario of a run whose conversation takes place in a user's graph.
-SCENARIO = "langgraph"
 
 #: The field of a person's pictures, beside the facts about them.
 _ALBUM = "album"
@@ -107,11 +104,16 @@ def start_of(
             for attendee in attendees
         )
         return Case(
-            scenario=SCENARIO, time=TIME, place=place, description=topic or None, initiator=initiator, partner=partner
+            scenario=HOSTED_SCENARIO,
+            time=TIME,
+            place=place,
+            description=topic or None,
+            initiator=initiator,
+            partner=partner,
         )
     names = [attendee.persona.name for attendee in attendees]
     return Meeting(
-        scenario=SCENARIO,
+        scenario=HOSTED_SCENARIO,
         title=topic or "a conversation",
         description=f"{', '.join(names[:-1])} and {names[-1]} talk.",
         time=TIME,
@@ -173,7 +175,7 @@ def population_of(people: Sequence[Mapping[str, Any]], topic: str | None, place:
         )
         villagers.append(villager)
     return Population(
-        scenario=SCENARIO,
+        scenario=HOSTED_SCENARIO,
         title=topic or "an exchange of pictures",
         time=TIME,
         place=place,

@@ -3,18 +3,20 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from tertulia.graphs.utterance import FIRST_STEP, LAST_STEP, add_utterance
 from tertulia.langgraph.errors import ParentStateError
-from tertulia.langgraph.host import Host, next_turn
-from tertulia.langgraph.messages import last_place, lines_of, message_of, messages_of, text_field
+from tertulia.langgraph.host import Host, next_turn, note_floor
+from tertulia.langgraph.hosted import compile_hosted, task_of
+from tertulia.langgraph.messages import last_place, lines_of, message_of, text_field
 from tertulia.langgraph.people import check_people, read_people, start_of
 from tertulia.langgraph.settings import DEFAULT_MODEL, DEFAULT_SEED, host_of
 from tertulia.langgraph.states import SpeakInput, SpeakOutput, SpeakState
-from tertulia.langgraph.steps import HostedSteps, as_runnable, recorded_utterance, review_step
+from tertulia.langgraph.steps import HostedSteps, as_runnable, reading_messages, recorded_utterance, review_step
 from tertulia.langgraph.thinking import first_mind, prepare_all, think_together
 from tertulia.runs.planning.additions import Additions
 from tertulia.state.context import RecordedTurn
@@ -84,10 +86,10 @@ def utterance(
     speaking = _Speaking(host, known, place)
     steps = HostedSteps(host)
     graph = StateGraph(SpeakState, input_schema=SpeakInput, output_schema=SpeakOutput)
-    graph.add_node("enter", as_runnable(speaking.enter, "enter"))
+    graph.add_node("enter", reading_messages(speaking.enter, "enter"))
     graph.add_node("think", as_runnable(speaking.think, "think"))
     add_utterance(graph, host.nodes("dialogue"), as_node=steps.node, as_router=steps.router)
-    graph.add_node("record", as_runnable(speaking.record, "record"))
+    graph.add_node("record", reading_messages(speaking.record, "record"))
     graph.add_edge(START, "enter")
     graph.add_edge("enter", "think")
     graph.add_edge("think", FIRST_STEP)
@@ -96,7 +98,9 @@ def utterance(
         graph.add_edge(LAST_STEP, "review")
     graph.add_edge("review" if review else LAST_STEP, "record")
     graph.add_edge("record", END)
-    return graph.compile(
+    return compile_hosted(
+        graph,
+        {**host.settings_of_graph(), "people": known, "place": place, "review": review},
         checkpointer=checkpointer,
         interrupt_before=list(interrupt_before),
         interrupt_after=list(interrupt_after),
@@ -111,14 +115,14 @@ class _Speaking:
         self._host, self._people, self._place = host, people, place
         self._names = [str(fields["name"]) for fields in people]
 
-    async def enter(self, state: State) -> State:
+    async def enter(self, state: State, config: RunnableConfig) -> State:
         """Find the speaker of the turn, and the run in which the conversation is recorded."""
-        lines = lines_of(state, self._names)
-        guests = [name for name in dict.fromkeys(name for name, _ in lines) if name not in self._names]
-        topic, speaker = text_field(state, "topic"), self._speaker(state, [name for name, _ in lines])
+        lines, before = lines_of(state, self._names), last_place(state)
+        guests = self._host.guests(lines, before, self._names)
+        topic, speaker = text_field(state, "topic"), self._speaker(state, [line.speaker for line in lines])
         mechanisms = tuple(self._host.registry.mechanisms)
         start = start_of(self._people, guests, topic, self._place, mechanisms)
-        context = self._host.conversation(start, lines, last_place(state))
+        context = self._host.conversation(start, lines, before, speaker)
         turn, now_s = next_turn(context)
         names = list(start.names)
         return {
@@ -147,14 +151,16 @@ class _Speaking:
         if isinstance(context.start, Meeting):
             minds = {speaker: first_mind(context, speaker, state["turn"])}
             thinking = {**state, "minds": minds, "silence_s": 0.0}
-            await prepare_all(context)
-            await think_together(thinking, context, [speaker], self._host.nodes("group_chat"))
+            async with self._host.lock(run):
+                await prepare_all(context)
+                await think_together(thinking, context, [speaker], self._host.nodes("group_chat"))
+                note_floor(context, state["turn"])
         return {"run": run}
 
-    async def record(self, state: State) -> State:
+    async def record(self, state: State, config: RunnableConfig) -> State:
         """Store the utterance, and add it to the messages."""
         run = self._host.forked_if_said(state["run"], state["turn"])
         context = self._host.context(run)
         record, said = recorded_utterance(state, context)
         context.record(RecordedTurn(record))
-        return {"run": run, "utterance": said, "messages": [*messages_of(state), message_of(said)]}
+        return {"run": run, "utterance": said, "messages": [*state["returned"], message_of(said, task_of(config))]}

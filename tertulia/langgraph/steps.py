@@ -1,20 +1,21 @@
 """The steps of Tertulia's graphs as a user's graph runs them: sync and async, in the room of the process."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
+from weakref import ref
 
-from langchain_core.runnables import Runnable, RunnableLambda
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
 from tertulia.langgraph.host import Host
+from tertulia.langgraph.hosted import with_messages
 from tertulia.langgraph.room import room
 from tertulia.langgraph.states import ScoredUnit, Utterance
 from tertulia.nodes.conversation.turns import spoken_turn
 from tertulia.nodes.machinery.node import NodeFunction
 from tertulia.nodes.utterance.candidates import candidate_at
 from tertulia.state.context import Context
-from tertulia.state.errors import UsageError
 from tertulia.state.records import Candidate, Reply, TurnRecord
 from tertulia.state.text import one_line
 
@@ -23,17 +24,45 @@ Step = Callable[[Any], Coroutine[Any, Any, Any]]
 
 State = Mapping[str, Any]
 
+Owned = TypeVar("Owned")
+
 
 def as_runnable(step: Step, name: str) -> Runnable[Any, Any]:
     """Return a step as a graph runs it, synchronously or asynchronously."""
+    held = ref(step)
 
     def run(state: Any) -> Any:
-        return room().wait(lambda: step(state))
+        return room().wait(lambda: _alive(held)(state))
 
     async def arun(state: Any) -> Any:
-        return await room().wait_in_loop(lambda: step(state))
+        return await room().wait_in_loop(lambda: _alive(held)(state))
 
-    return RunnableLambda(run, afunc=arun, name=name)
+    return _owning(step, RunnableLambda(run, afunc=arun, name=name))
+
+
+def reading_messages(step: Callable[[Any, RunnableConfig], Coroutine[Any, Any, Any]], name: str) -> Runnable[Any, Any]:
+    """Return a step that takes the parent's messages in its state (`with_messages`), and its config."""
+    held = ref(step)
+
+    def run(state: Any, config: RunnableConfig) -> Any:
+        return room().wait(lambda: _alive(held)(with_messages(state, config), config))
+
+    async def arun(state: Any, config: RunnableConfig) -> Any:
+        return await room().wait_in_loop(lambda: _alive(held)(with_messages(state, config), config))
+
+    return _owning(step, RunnableLambda(run, afunc=arun, name=name))
+
+
+def _owning(owned: object, runnable: RunnableLambda[Any, Any]) -> RunnableLambda[Any, Any]:
+    """Keep an object as long as a runnable; LangChain keeps the functions of hundreds that are gone."""
+    vars(runnable)["owned"] = owned
+    return runnable
+
+
+def _alive(held: "ref[Owned]") -> Owned:
+    found = held()
+    assert found is not None  # the runnable that calls owns it
+    return found
 
 
 class HostedSteps:
@@ -51,7 +80,8 @@ class HostedSteps:
 
         async def step(state: State) -> Any:
             run = state["run"] if is_before_turn else self._host.forked_if_said(state["run"], state["turn"])
-            update = await node(state, runtime_of(self._host.context(run)))
+            async with self._host.lock(run):
+                update = await node(state, runtime_of(self._host.context(run)))
             return {**(update or {}), "run": run}
 
         return as_runnable(step, getattr(node, "__name__", "node"))
@@ -127,37 +157,40 @@ def review_step(host: Host) -> Runnable[Any, Any]:
     """Return a step that shows an utterance to a person, and takes their words in its place.
 
     It is interrupted, in the thread of the parent, with the utterance (`Utterance`). It is resumed with `True` if
-    that is fine, or with the words that are said instead.
+    that is fine, or with the words that are said instead; after any other answer it is interrupted again, and the
+    utterance has a `problem`. LangGraph keeps the answers of an interrupt for good, so an error could not be mended.
     """
 
+    held = ref(host)
+
     async def show(state: State) -> Any:
-        return recorded_utterance(state, host.context(state["run"]))[1]
+        return recorded_utterance(state, _alive(held).context(state["run"]))[1]
 
-    async def put(found: tuple[State, str]) -> Any:
-        state, words = found
-        return _put_words(host.context(state["run"]), state, words)
-
-    def reviewed(state: State, shown: Any, answer: Any) -> tuple[State, str] | None:
-        if answer is None or answer is True:
-            return None
-        if not isinstance(answer, str) or not (words := one_line(answer)):
-            raise UsageError(
-                f"the utterance was answered with {answer!r:.60}; resume with True to let it stand, or with the words "
-                "that are said instead: Command(resume='…')"
-            )
-        return (state, words) if words != shown["text"] else None
+    async def put(state: State, words: str) -> Any:
+        return _put_words(_alive(held).context(state["run"]), state, words)
 
     def review(state: State) -> Any:
-        shown = room().wait(lambda: show(state))
-        changed = reviewed(state, shown, interrupt(shown))
-        return {} if changed is None else room().wait(lambda: put(changed))
+        words = _reviewed(room().wait(lambda: show(state)))
+        return {} if words is None else room().wait(lambda: put(state, words))
 
     async def areview(state: State) -> Any:
-        shown = await room().wait_in_loop(lambda: show(state))
-        changed = reviewed(state, shown, interrupt(shown))
-        return {} if changed is None else await room().wait_in_loop(lambda: put(changed))
+        words = _reviewed(await room().wait_in_loop(lambda: show(state)))
+        return {} if words is None else await room().wait_in_loop(lambda: put(state, words))
 
-    return RunnableLambda(review, afunc=areview, name="review")
+    return _owning(host, RunnableLambda(review, afunc=areview, name="review"))
+
+
+def _reviewed(shown: Utterance) -> str | None:
+    """Return the words that a person says instead; `None` to let the utterance stand."""
+    answer = interrupt(shown)
+    while not (answer is None or answer is True or (isinstance(answer, str) and one_line(answer))):
+        problem = (
+            f"the utterance was answered with {answer!r:.60}; resume with True to let it stand, or with the words that "
+            "are said instead: Command(resume='…')"
+        )
+        answer = interrupt({**shown, "problem": problem})
+    words = one_line(answer) if isinstance(answer, str) else shown["text"]
+    return words if words != shown["text"] else None
 
 
 def _put_words(context: Context, state: State, words: str) -> dict[str, Any]:

@@ -3,19 +3,20 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from langchain_core.runnables import Runnable
+from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from tertulia.graphs.group_chat import ORDERS
 from tertulia.graphs.utterance import FIRST_STEP, LAST_STEP, add_utterance
-from tertulia.langgraph.host import Host, next_turn
-from tertulia.langgraph.messages import last_place, lines_of, message_of, messages_of, text_field
+from tertulia.langgraph.host import Host, next_turn, silence_before
+from tertulia.langgraph.hosted import compile_hosted, task_of
+from tertulia.langgraph.messages import last_place, lines_of, message_of, text_field
 from tertulia.langgraph.people import check_people, read_people, start_of
 from tertulia.langgraph.settings import DEFAULT_MODEL, DEFAULT_SEED, host_of, rounds_of
 from tertulia.langgraph.states import GroupChatInput, GroupChatOutput, GroupChatState
-from tertulia.langgraph.steps import HostedSteps, as_runnable, in_words, review_step, runtime_of
+from tertulia.langgraph.steps import HostedSteps, as_runnable, in_words, reading_messages, review_step, runtime_of
 from tertulia.langgraph.thinking import first_mind, prepare_all, think_together
 from tertulia.nodes.meeting.rounds import open_round, record_silence, record_speech
 from tertulia.runs.planning.additions import Additions
@@ -76,7 +77,10 @@ def group_chat(
     check_people(known)
     start_of(known, (), None, is_meeting=True)
     host = host_of(model, removal_factor, seed, {**(settings or {}), "order": order}, additions, store, api_keys, cache)
-    return _built(host, _Talking(host, known, place, rounds_of(rounds)), order, review).compile(
+    settings = {"people": known, "place": place, "review": review, "rounds": rounds}
+    return compile_hosted(
+        _built(host, _Talking(host, known, place, rounds_of(rounds)), order, review),
+        {**host.settings_of_graph(), **settings},
         checkpointer=checkpointer,
         interrupt_before=list(interrupt_before),
         interrupt_after=list(interrupt_after),
@@ -90,12 +94,12 @@ def _built(
     steps, chosen = HostedSteps(host), host.nodes("group_chat")
     give_floor = ORDERS[order].__name__
     graph = StateGraph(GroupChatState, input_schema=GroupChatInput, output_schema=GroupChatOutput)
-    graph.add_node("enter", as_runnable(talking.enter, "enter"))
+    graph.add_node("enter", reading_messages(talking.enter, "enter"))
     graph.add_node("open_round", steps.node(open_round, is_before_turn=True))
     graph.add_node("think", as_runnable(talking.think, "think"))
     graph.add_node(give_floor, steps.node(chosen.get(give_floor, ORDERS[order])))
     add_utterance(graph, chosen, as_node=steps.node, as_router=steps.router)
-    graph.add_node("record_speech", as_runnable(talking.record_speech, "record_speech"))
+    graph.add_node("record_speech", reading_messages(talking.record_speech, "record_speech"))
     graph.add_node("record_silence", steps.node(record_silence))
 
     graph.add_edge(START, "enter")
@@ -133,15 +137,16 @@ class _Talking:
         self._host, self._people, self._place, self._rounds = host, people, place, rounds
         self._names = [str(fields["name"]) for fields in people]
 
-    async def enter(self, state: State) -> State:
+    async def enter(self, state: State, config: RunnableConfig) -> State:
         """Find the run in which the meeting is recorded, and the state of every mind; prepare new people."""
-        lines = lines_of(state, self._names)
-        guests = [name for name in dict.fromkeys(name for name, _ in lines) if name not in self._names]
+        lines, before = lines_of(state, self._names), last_place(state)
+        guests = self._host.guests(lines, before, self._names)
         mechanisms = tuple(self._host.registry.mechanisms)
         topic = text_field(state, "topic")
         start = cast(Meeting, start_of(self._people, guests, topic, self._place, mechanisms, is_meeting=True))
-        context = self._host.conversation(start, lines, last_place(state))
-        await prepare_all(context)
+        context = self._host.conversation(start, lines, before)
+        async with self._host.lock(context.run):
+            await prepare_all(context)
         turn, now_s = next_turn(context)
         carried = state.get("minds") or {}
         minds = {name: carried.get(name) or first_mind(context, name, turn) for name in start.names}
@@ -151,8 +156,10 @@ class _Talking:
             "round": turn - 1,
             "turn": turn - 1,
             "sim_time_s": now_s,
+            "silence_s": silence_before(context, turn),
             "minds": minds,
             "unprepared": [],
+            "messages": state["returned"],
             "utterances": [],
             "until": turn - 1 + self._rounds,
         }
@@ -162,11 +169,12 @@ class _Talking:
         run = self._host.forked_if_said(state["run"], state["turn"])
         context = self._host.context(run)
         thinking = [name for name in state["present"] if name in self._names]
-        outcome = await think_together(state, context, thinking, self._host.nodes("group_chat"))
+        async with self._host.lock(run):
+            outcome = await think_together(state, context, thinking, self._host.nodes("group_chat"))
         # Guests speak through the parent's messages: they neither bid, nor can they be given the floor.
         return {**outcome, "run": run, "present": thinking}
 
-    async def record_speech(self, state: State) -> State:
+    async def record_speech(self, state: State, config: RunnableConfig) -> State:
         """Store the utterance, and add it to the messages."""
         run = self._host.forked_if_said(state["run"], state["turn"])
         context = self._host.context(run)
@@ -175,6 +183,6 @@ class _Talking:
         return {
             **update,
             "run": run,
-            "messages": [*messages_of(state), message_of(said)],
+            "messages": [*state["said"], message_of(said, task_of(config))],
             "utterances": [*state["utterances"], said],
         }

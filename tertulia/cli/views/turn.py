@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tertulia.cli.terminal.lines import spoken
 from tertulia.cli.terminal.output import bar, plain
-from tertulia.state.records import Candidate, Prompt, Unit
+from tertulia.state.records import HOSTED_SCENARIO, Candidate, Prompt, Unit
 from tertulia.state.text import clean, in_words, number, shortened
 from tertulia.views.reading.faults import faults_in_words
 from tertulia.views.reading.removal import remarks, removal_in_words, variations_in_words, written_in_words
@@ -24,7 +24,8 @@ _THOUGHT = 400
 def print_making(console: Console, details: LineDetails) -> None:
     """Print the making of an utterance."""
     if details.prompt is None:
-        console.print(plain("written by hand: there was no prompt, and nobody judged it", "dim"))
+        source = "given by the graph" if details.run.scenario == HOSTED_SCENARIO else "written by hand"
+        console.print(plain(f"{source}: there was no prompt, and nobody judged it", "dim"))
         for candidate in details.candidates:
             console.print(Text.assemble(("→ said  ", "green"), plain(candidate.text)))
         for remark in remarks(details).values():

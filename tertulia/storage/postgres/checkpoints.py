@@ -23,9 +23,9 @@ from tertulia.storage.sqlite.checkpoints import (
     BEHIND,
     PlainSerializer,
     SynchronousSaver,
-    damaged_checkpoint,
 )
 from tertulia.storage.sqlite.checksums import CHANNEL, IN_METADATA, packed_checksum, task_of
+from tertulia.storage.sqlite.host_types import damaged_checkpoint
 from tertulia.storage.values import parsed
 
 

@@ -8,7 +8,7 @@
 
 import sqlite3
 import zlib
-from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
 from typing import Any, Self, cast
 
@@ -22,16 +22,15 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Interrupt, Send
 from typing_extensions import override
 
-from tertulia.state.errors import StorageError
 from tertulia.state.text import first_line
 from tertulia.storage.addresses import StoreAddress
 from tertulia.storage.faults import record_faults, storage_faults
 from tertulia.storage.sqlite.checksums import CHANNEL, IN_METADATA, damaged_writes, is_damaged, packed_checksum, task_of
+from tertulia.storage.sqlite.host_types import HostSerializer, damaged_checkpoint
 from tertulia.storage.sqlite.opening import open_connection
 
 #: The checkpoints behind another one of a thread: later ones, and those of subgraphs.
@@ -203,8 +202,13 @@ class Checkpoints(SynchronousSaver, SqliteSaver):
 class GraphCheckpoints(Checkpoints):
     """A LangGraph checkpointer for any graph, sync or async, in any thread: its states may hold messages."""
 
-    def __init__(self, connection: sqlite3.Connection, path: StoreAddress | str) -> None:
-        super().__init__(connection, path, MessageSerializer(path))
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        path: StoreAddress | str,
+        allowed: Iterable[tuple[str, ...] | type] | None = None,
+    ) -> None:
+        super().__init__(connection, path, HostSerializer(path, allowed))
 
     @override
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> Self:
@@ -257,14 +261,6 @@ def _place(config: RunnableConfig) -> tuple[str, str, str]:
     return str(named["thread_id"]), str(named.get("checkpoint_ns", "")), str(named["checkpoint_id"])
 
 
-def damaged_checkpoint(path: StoreAddress | str, cause: str) -> StorageError:
-    """Return the error of a checkpoint that is not as it was written."""
-    return StorageError(
-        f"a checkpoint in {path} is damaged, or holds what Tertulia never writes ({cause}); nothing in it was "
-        "executed, and the run can't go on from it: go back to a backup of the file"
-    )
-
-
 # --- serializing ----------------------------------------------------------------------------------------------------
 
 _OPTIONS = (
@@ -279,22 +275,6 @@ _OPTIONS = (
 #: The msgpack extensions in which LangGraph writes a type with its positional arguments, and with named ones.
 _POSITIONAL, _NAMED = 1, 2
 _SEND, _INTERRUPT = ("langgraph.types", "Send"), ("langgraph.types", "Interrupt")
-
-
-class MessageSerializer(JsonPlusSerializer):
-    """LangGraph's serializer in its strict mode: plain data, messages, and other types that LangGraph trusts."""
-
-    def __init__(self, path: StoreAddress | str) -> None:
-        """Note the file that messages name."""
-        super().__init__(allowed_msgpack_modules=None)
-        self._path = path
-
-    def loads_typed(self, data: tuple[str, bytes]) -> Any:
-        """Return the object of bytes; `StorageError` if they can't be read."""
-        try:
-            return super().loads_typed(data)
-        except (ValueError, TypeError, KeyError, RecursionError, NotImplementedError) as error:
-            raise damaged_checkpoint(self._path, first_line(error)[:200]) from error
 
 
 class PlainSerializer(SerializerProtocol):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from tertulia.state.line_edit import EDITED_ATTEMPT
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import Candidate, RunRecord
+from tertulia.state.records import HOSTED_SCENARIO, Candidate, RunRecord
 from tertulia.state.text import clean, counted
 from tertulia.views.reading.exchanges import RecordedExchange
 from tertulia.views.reading.removal import retained
@@ -45,6 +45,8 @@ def why_said(details: LineDetails) -> str:
     if speaker is None:
         return "Nobody spoke in this turn."
     if details.prompt is None:
+        if details.run.scenario == HOSTED_SCENARIO:
+            return clean(f"{speaker} said it in the messages of the graph: no prompt was read, and nobody judged it.")
         seat = parameters_of_speaker(details).seat
         how = "A person typed it" if seat is not None and seat == speaker else "It was written by hand"
         return clean(f"{how} for {speaker}: no prompt was read, and nobody judged it.")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from tertulia.state.cognition import Floor
+from tertulia.state.cognition import BY_GRAPH, Floor
 from tertulia.state.parameters import Parameters
 from tertulia.state.text import in_words
 from tertulia.views.reading.bids import PARTS, bid_reasons, change_in_words, raise_in_words
@@ -21,6 +21,8 @@ def floor_sentence(round: Round, parameters: Parameters, thoughts: Mapping[str, 
     winner = next((agent for agent in round.agents if agent.won), None)
     if round.floor is None:
         return "The floor was not given: the round was interrupted."
+    if round.floor.order == BY_GRAPH:
+        return "The graph around the conversation chose the speaker."
     if winner is None:
         return f"{_nobody(round, round.floor, parameters)}."
     raced = round.floor.order == "self_driven"

@@ -1,6 +1,6 @@
 """A round of group chat in words, as plain text for any reader: a terminal, a document, a page."""
 
-from tertulia.state.cognition import Bid, WillingnessParts
+from tertulia.state.cognition import BY_GRAPH, Bid, WillingnessParts
 from tertulia.state.parameters import Parameters
 from tertulia.state.text import in_words
 from tertulia.views.reading.rounds import AgentRound, Round
@@ -70,6 +70,8 @@ def floor_phrase(round: Round, parameters: Parameters) -> str:
     floor = round.floor
     if floor is None:
         return "the floor was not given: the round was interrupted"
+    if floor.order == BY_GRAPH:
+        return "the graph around the conversation chose the speaker"
     parts = [in_words(floor.order)]
     if floor.reason:
         parts.append(floor.reason)

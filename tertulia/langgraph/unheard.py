@@ -1,0 +1,61 @@
+"""Turns of a run that its parent's messages no longer have: the record keeps them, and nobody hears them any more."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tertulia.langgraph.matching import Spoken
+from tertulia.state.records import Record, Turn
+from tertulia.state.store import Store
+
+#: The step under which it is stored that an utterance was begun.
+ENTERED = "entered"
+
+
+class Entered(Record):
+    """The beginning of an utterance in a turn.
+
+    Attributes:
+        speaker: Its speaker; "": whoever gets the floor.
+        unheard: First and last turn of each part of the run that is not heard any more.
+    """
+
+    speaker: str
+    unheard: tuple[tuple[int, int], ...] = ()
+
+
+def hidden_between(spoken: Sequence[Spoken], found: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """Return the parts of a run before and between these places of its spoken turns: first and last turn of each."""
+    parts, first = [], 0
+    for place in found:
+        if place > first:
+            parts.append((spoken[first].turn, spoken[place - 1].turn))
+        first = place + 1
+    return tuple(parts)
+
+
+class HeardStore:
+    """The store of a run for its nodes: turns that are not heard any more are silences to them."""
+
+    def __init__(self, store: Store, run: str, unheard: Iterable[tuple[int, int]]) -> None:
+        self._store, self._run = store, run
+        self.hide(unheard)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def hide(self, unheard: Iterable[tuple[int, int]]) -> None:
+        """Hide these parts, and no others."""
+        self._unheard = tuple(unheard)
+
+    def turns(self, run: str, first: int = 1, last: int | None = None) -> list[Turn]:
+        """Return the turns of a run; see the store."""
+        turns = self._store.turns(run, first, last)
+        if run != self._run or not self._unheard:
+            return turns
+        return [turn.model_copy(update=_SILENCE) if self._is_hidden(turn.turn) else turn for turn in turns]
+
+    def _is_hidden(self, turn: int) -> bool:
+        return any(first <= turn <= last for first, last in self._unheard)
+
+
+_SILENCE = {"speaker": None, "text": ""}
