@@ -130,7 +130,7 @@ def _fill(material: UtteranceMaterial, entry: str, layout: Layout = "single_mess
     return source.fill(key, given)
 
 
-@lru_cache(maxsize=8192)  # most texts of a turn were in an earlier prompt
+@lru_cache(maxsize=2048)  # most texts of a turn were in an earlier prompt
 def _filled(
     entry: str, layout: Layout, is_group: bool, language: str, wording: Wording, *given: tuple[str, object]
 ) -> str:

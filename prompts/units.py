@@ -103,7 +103,7 @@ def numbered(parts: Iterable[NumberedPart]) -> Prompt:
     return Prompt(units=tuple(units), speaker="", layout="single_message")
 
 
-@lru_cache(maxsize=8192)  # most units of a turn were in an earlier prompt, and were validated then
+@lru_cache(maxsize=2048)  # most units of a turn were in an earlier prompt, and were validated then
 def _unit(
     id: str, block: str, kind: UnitKind, text: str, removable: bool, speaker: str | None, picture: str | None
 ) -> Unit:

@@ -241,7 +241,7 @@ class RehearsalEmbedder:
     embed_untruncated = embed  # there is no length limit
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _embedded(text: str) -> tuple[float, ...]:
     vector = [0.0] * 64
     for word in _WORD.findall(text.lower()):

@@ -126,7 +126,7 @@ def _known(texts: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(phrases) or (tuple(words) if len(words) >= len(_ANYTHING) else ())
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def phrases_of(text: str) -> tuple[str, ...]:
     """Return the phrases of an English text that name something, each with `the`: *the east steps*.
 

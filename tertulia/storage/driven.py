@@ -54,7 +54,8 @@ class DrivenStore(SqlStore):
         self._steps: dict[int, dict[tuple[str, str], Record]] = {}
         self._begun: tuple[int, int, int] | None = None
         self._forgotten = 0, 0  # the last turn whose candidates, and the last round whose steps, are no longer kept
-        self._called: set[tuple[int, str, str, int]] = set()
+        self._called: dict[int, set[tuple[str, str, int]]] = {}  # by round
+        self._uncalled = 0  # the last round whose calls are no longer kept
         self._await_write()
 
     def _await_write(self) -> None:
@@ -279,7 +280,8 @@ class DrivenStore(SqlStore):
 
     @override
     def call(self, run: str, round: int, agent: str, node: str, attempt: int) -> Call | None:
-        if run == self._run and round > self._last_begun[2] and (round, agent, node, attempt) not in self._called:
+        is_known = run == self._run and round > max(self._last_begun[2], self._uncalled)
+        if is_known and (agent, node, attempt) not in self._called.get(round, ()):
             return None
         return super().call(run, round, agent, node, attempt)
 
@@ -288,8 +290,12 @@ class DrivenStore(SqlStore):
         with self.file.joined():
             self.flush()
             super().save_calls(run, calls)
-        if run == self._run:
-            self._called.update((call.round, call.agent, call.node, call.attempt) for call in calls)
+        if run != self._run:
+            return
+        for call in calls:
+            self._called.setdefault(call.round, set()).add((call.agent, call.node, call.attempt))
+        self._uncalled = max(self._uncalled, max(self._called, default=0) - _ROUNDS_KEPT - 1)
+        self._called = {round: made for round, made in self._called.items() if round > self._uncalled}
 
     @property
     def _last_begun(self) -> tuple[int, int, int]:

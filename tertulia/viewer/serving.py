@@ -2,7 +2,6 @@
 
 import asyncio
 import errno
-import signal
 import socket
 import threading
 from collections.abc import Callable, Generator
@@ -14,6 +13,7 @@ from starlette.applications import Starlette
 from typing_extensions import override
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from tertulia.runs.driving.stop_signals import reacting
 from tertulia.state.errors import UsageError
 
 #: How many ports are tried if the first is in use.
@@ -120,12 +120,7 @@ class PageServer(uvicorn.Server):
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        before = {number: signal.signal(number, self.handle_exit) for number in numbers}
-        try:
+        with reacting(lambda number: self.handle_exit(number, None)):
             yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
         if self._captured_signals:
             raise KeyboardInterrupt

@@ -142,9 +142,9 @@ def checkpoints() -> dict[str, list[Any]]:
         return {table: list(connection.execute(counted.format(table))) for table in ("checkpoints", "writes")}
 
 
-#: Runs the command line, which gets a signal while it imports a module, before it does anything, or when all is done.
+#: Runs the command line, which gets a signal while it imports a module, or before it does anything.
 SIGNALLED = """
-import atexit, os, signal, sys
+import os, signal, sys
 when, number, arguments = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
 signal.signal(signal.SIGINT, signal.default_int_handler)
 class Signalling:
@@ -169,8 +169,6 @@ if when in ("begin", "changed"):
 if when == "lost":  # what is raised there is passed on to nobody
     Signalled.reconfigure = lambda *_, **__: setattr(sys, "stdout", sys.__stdout__)
     sys.stdout = Signalled()
-if when == "end":
-    atexit.register(os.kill, os.getpid(), number)
 sys.argv = ["tertulia", *arguments]
 from tertulia.cli import program
 program()
@@ -182,11 +180,11 @@ program()
     ("when", "number"),
     [
         ("typer", signal.SIGHUP),
-        *((when, signal.SIGINT) for when in ("begin", "changed", "lost", "tertulia.storage.store", "end")),
+        *((when, signal.SIGINT) for when in ("begin", "changed", "lost", "tertulia.storage.store")),
         ("tertulia.cli.commands.runs", signal.SIGTERM),
     ],
 )
-def test_a_command_that_is_stopped_while_it_is_imported_or_ends_says_nothing(
+def test_a_command_that_is_stopped_while_it_is_imported_or_begins_says_nothing(
     tmp_path: Path, when: str, number: signal.Signals
 ) -> None:
     line = [sys.executable, "-c", SIGNALLED, when, str(int(number)), "runs", "--store", str(tmp_path / "s.db")]

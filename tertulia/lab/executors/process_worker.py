@@ -9,19 +9,23 @@ import signal
 import threading
 from contextlib import suppress
 from multiprocessing.connection import Connection
+from typing import NoReturn
 
 from tertulia.lab.executors.messages import Assignment, Driven, Happened, Hello, Message, Ready, Setup, Unable
 from tertulia.lab.executors.worker import Worker
 from tertulia.runs.driving.events import Event
 from tertulia.runs.driving.interrupting import interruptible
+from tertulia.runs.driving.stop_signals import listen
 from tertulia.state.errors import TertuliaError
 
 
 def main(descriptor: int) -> None:
     """Drive the cohorts that come through a socket, until it is closed or this process is told to stop."""
-    # Ctrl-C reaches the whole group of processes; the command alone acts on it.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    listen(_stop, [signal.SIGTERM])
+    # These reach the whole group of processes; the command alone acts on them.
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGHUP})
     with (
         suppress(KeyboardInterrupt, EOFError, BrokenPipeError, ConnectionResetError),
         Connection(descriptor) as command,
@@ -38,6 +42,10 @@ def main(descriptor: int) -> None:
         threading.Thread(target=_receive, args=(command, assignments), daemon=True).start()
         while True:
             command.send(_driven(worker, assignments.get(), command))
+
+
+def _stop(number: int) -> NoReturn:
+    raise KeyboardInterrupt
 
 
 def _receive(command: Connection, assignments: "queue.SimpleQueue[Assignment]") -> None:

@@ -44,8 +44,8 @@ class ProcessCrew:
         with ours, theirs:
             connection = Connection(ours.detach())
             command = [sys.executable, "-c", _CODE, str(theirs.fileno()), *sys.path]
-            # Ctrl-C must not reach it before it can ignore that.
-            mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            # What stops the group must not reach it before it can ignore that.
+            mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
             try:
                 process = subprocess.Popen(
                     command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=[theirs.fileno()]

@@ -8,8 +8,9 @@ import threading
 import warnings
 from collections.abc import Coroutine, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from types import FrameType
 from typing import Any, NoReturn, TypeVar
+
+from tertulia.runs.driving.stop_signals import is_stopped, reacting
 
 Result = TypeVar("Result")
 
@@ -19,8 +20,8 @@ _PATIENCE_S = 0.5
 #: Seconds that interrupted tasks have to tidy up.
 _TIDYING_S = 2.0
 
-#: Signals that stop a run; behind a step that takes long, an alarm does.
-_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: Signals that stop a run; an alarm follows behind a step that takes long.
+_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 
 #: The event loops that run now, by thread.
 _loops: dict[threading.Thread, asyncio.AbstractEventLoop] = {}
@@ -38,34 +39,28 @@ def interruptible() -> Iterator[None]:
         yield
         return
 
-    def stop(signum: int, frame: FrameType | None) -> None:
-        for number in before:  # a second one would interrupt the tidying up
-            signal.signal(number, signal.SIG_IGN)
+    def stop(number: int) -> None:
         try:
-            asyncio.get_running_loop().call_soon_threadsafe(interrupt)
+            asyncio.get_running_loop().call_soon_threadsafe(end_waiting)
         except RuntimeError:  # none runs
-            interrupt()
-        signal.signal(signal.SIGALRM, interrupt)
+            end_waiting()
         signal.setitimer(signal.ITIMER_REAL, _PATIENCE_S)
 
-    def interrupt(*_: object) -> NoReturn:
+    def end_waiting(*_: object) -> NoReturn:
         signal.setitimer(signal.ITIMER_REAL, 0)
         raise KeyboardInterrupt
 
-    alarm = signal.getsignal(signal.SIGALRM)
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    numbers += [signal.SIGHUP] * (signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN)  # as nohup asks for
-    before = {number: signal.signal(number, stop) for number in numbers}
+    alarm = signal.signal(signal.SIGALRM, end_waiting)
     try:
-        yield
+        with reacting(stop):
+            yield
     except Exception:
-        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # compiled code tells an interrupt as an error of its own
+        if is_stopped():  # compiled code tells an interrupt as an error of its own
             raise KeyboardInterrupt from None
         raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        for number, handler in {**before, signal.SIGALRM: alarm}.items():
-            signal.signal(number, handler)
+        signal.signal(signal.SIGALRM, alarm)
 
 
 def interrupt_thread(thread: threading.Thread) -> None:
@@ -112,7 +107,7 @@ def run_or_abandon(coroutine: Coroutine[Any, Any, Result]) -> Result:
 @contextmanager
 def _held() -> Iterator[None]:
     """Hold signals back inside, as a loop half made or half closed would complain when it is deleted."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, (*_STOPPING, signal.SIGALRM))
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
     try:
         yield
     finally:

@@ -2,6 +2,7 @@
 
 import asyncio
 import faulthandler
+import os
 import signal
 import subprocess
 import sys
@@ -156,6 +157,21 @@ def test_where_no_loop_runs_it_is_heard_at_once_and_only_the_first_time() -> Non
     with pytest.raises(KeyboardInterrupt), interruptible():
         interrupt_twice()
     assert tidied == ["up"]
+
+
+def test_signals_that_come_at_once_are_one_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    ignored: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+
+    def interrupt_at_once() -> None:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        for number in SIGNALS:
+            os.kill(os.getpid(), number)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    with pytest.raises(KeyboardInterrupt), interruptible():
+        interrupt_at_once()
+    assert not ignored
 
 
 def test_afterwards_signals_mean_what_they_meant_and_no_alarm_is_left() -> None:
