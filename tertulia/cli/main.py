@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from tertulia.cli.terminal.commands import Group, ParsingError, add_module, with_options
+from tertulia.cli.terminal.output import discard_output
 from tertulia.cli.terminal.remedies import explained
 from tertulia.state.errors import NotFoundError, ScenarioError, TertuliaError, UsageError
 from tertulia.state.text import clean
@@ -92,13 +93,19 @@ def main() -> None:
         if sum(argument == "--store" or argument.startswith("--store=") for argument in arguments) > 1:
             raise UsageError("--store is given twice; a command works on one store")
         code = build_app(arguments[0])(arguments, prog_name="tertulia", standalone_mode=False)
+        sys.stdout.flush()  # here, as an error at the end of the interpreter is a traceback
     except ParsingError as error:
         code = _print_error(explained(error, arguments), 2)
     except TertuliaError as error:
         code = _print_error(with_options(str(error)), exit_code(error))
         for problem in error.further if isinstance(error, ScenarioError) else ():
             _print_error(with_options(problem), code)
+    except BrokenPipeError:
+        discard_output()
+        code = 0
     except OSError as error:
+        if error.filename is None:
+            discard_output()
         code = _print_error(f"{error.filename or 'the output'}: {error.strerror}", 1)
     except MemoryError:
         code = _print_error("there is not enough memory for all of this at once; ask for less of it", 1)

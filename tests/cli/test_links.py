@@ -12,7 +12,6 @@ from support.group_stored import write_meeting
 
 import tertulia as tt
 from tertulia.lab.pages.page_files import check_report_folder
-from tertulia.lab.tuning.teaching import _alone_in
 from tertulia.models.local.head_weights import keep_head_weights
 from tertulia.models.tuning.trainer import _write_text
 from tertulia.runs.files.shard_files import put_shard
@@ -102,8 +101,8 @@ def test_a_link_within_a_folder_that_is_written_is_refused(cli: Cli, format: str
 
 
 def a_meeting() -> tt.Meeting:
-    people = [tt.Person("Ada"), tt.Person("Ben")]
-    return tt.Meeting("gate", participants=people, description="Two wait.")
+    people = [tt.Person(name="Ada", traits=["dry"]), tt.Person(name="Ben", traits=["kind"])]
+    return tt.Meeting("gate", people, time="2026-05-04 10:00", description="Two wait.")
 
 
 def weights() -> HeadWeights:
@@ -119,7 +118,6 @@ FUNCTIONS: dict[str, Callable[[Path], object]] = {
     "Run.export": lambda path: tt.open_store("tertulia.db").run(RUN).export("jsonl", path, force=True),
     "Meeting.write": lambda path: a_meeting().write(f"{path}", overwrite=True),
     "the adapters": lambda path: _write_text(path, "{}"),
-    "a folder of adapters": lambda path: _alone_in(path).__enter__(),
     "a folder of weights": lambda path: keep_head_weights(weights(), path),
     "a folder of reports": lambda path: check_report_folder(path / "report", "report", "x", Path("tertulia.db")),
     "a report": lambda path: check_report_folder(path, "report", "x", Path("tertulia.db")),
@@ -152,4 +150,4 @@ def test_a_link_that_appears_while_a_file_is_written_is_replaced_and_not_followe
 def test_cases_kept_beside_a_store_go_through_no_link(folder: Path) -> None:
     Path("linked.db.cases").symlink_to("kept")
     with pytest.raises(UsageError, match="is a link"):
-        tt.sweep(a_meeting(), "x", settings={"plain": {}}, trials=1, model="rehearsal", store="linked.db")
+        tt.sweep(a_meeting(), removal_factor=[0, 1], rounds=1, rehearse=True, store="linked.db")

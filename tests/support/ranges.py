@@ -116,10 +116,10 @@ def environment(bounds: str, wheel: Path, python: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True)
         commands, held = Path(folder, "bin"), Path(folder, "held.txt")
-        held.write_text(torch_of_the_makefile() + "\n", encoding="utf-8")
+        held.write_text(locked_torch() + "\n", encoding="utf-8")
         install = partial(pip, "install", "--no-compile", "--constraint", held, python=commands / "python")
         if has_all:
-            install(torch_of_the_makefile())
+            install(locked_torch())
         runners = [f"{name}=={version(name)}" for name in _RUNNERS]
         constraints = ("--constraint", LOWEST) if end == "lowest" else ()
         # With pip's own environment in it, as sqlite-utils requires: of this interpreter, into that one.
@@ -130,9 +130,9 @@ def environment(bounds: str, wheel: Path, python: str) -> Iterator[Path]:
         yield commands
 
 
-def torch_of_the_makefile() -> str:
+def locked_torch() -> str:
     """Return the one torch that is tried, as a requirement: pip takes the build for this machine that is at hand."""
-    (found,) = re.findall(r"torch==[\d.]+", (ROOT / "Makefile").read_text(encoding="utf-8"))
+    (found,) = re.findall(r"torch==[\d.]+", (ROOT / "requirements.torch.lock").read_text(encoding="utf-8"))
     return str(found)
 
 

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 import typer
@@ -30,6 +30,7 @@ class StatusLine:
     def __init__(self, status: "Status | None") -> None:
         self._status = status
         self._step: Text = Text()
+        self.lost: OSError | None = None  # the first error of standard output
 
     def show(self, step: str) -> None:
         """Show the present step."""
@@ -53,7 +54,7 @@ class StatusLine:
             self._status.update(Text.assemble(text, "  ", (done, "cyan")))
 
     def write(self, write: Callable[[], None]) -> None:
-        """Write to standard output; if it is closed, the work goes on without."""
+        """Write to standard output; if it is closed or full, the work goes on without, and a full one is told last."""
         with self.pause():
             try:
                 write()
@@ -61,6 +62,10 @@ class StatusLine:
             except BrokenPipeError:
                 discard_output()
                 progress().print("nobody reads the output any more; the work goes on")
+            except OSError as error:
+                discard_output()
+                self.lost = error
+                progress().print(f"the output can't be written ({error.strerror}); the work goes on")
 
     def confirm(self, question: str) -> bool:
         """Return whether the user agrees; `False` if nobody can be asked."""
@@ -80,12 +85,15 @@ class StatusLine:
 
 @contextmanager
 def status_line(step: str = "") -> Iterator[StatusLine]:
-    """Show a status line while inside."""
+    """Show a status line while inside.
+
+    Raises:
+        OSError: Standard output could not be written meanwhile.
+    """
     console = progress()
-    if not console.is_terminal:
-        yield StatusLine(None)
-        return
-    with console.status(plain(step)) as status:
+    with console.status(plain(step)) if console.is_terminal else nullcontext() as status:
         line = StatusLine(status)
         line.show(step)
         yield line
+    if line.lost is not None:
+        raise line.lost

@@ -81,11 +81,12 @@ def adapters_folder(name: str | None, folder: Path | None, cache: Path) -> Path:
     """Return the folder of adapters: under a name in the cache, or the one given.
 
     Raises:
-        UsageError: Neither is given, or both are, or the name can't be one.
+        UsageError: Neither is given, or both are, or the name can't be one; or the folder is a link.
     """
     if (name is None) == (folder is None):
         raise UsageError("say where the adapters go: --name NAME, or --out FOLDER")
     if folder is not None:
+        refuse_links_in(folder, _TRAINING)
         return folder
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,60}", str(name)):
         raise UsageError(f"the name {name!r} is not made of letters, digits, _ and - alone; take another")
@@ -248,10 +249,8 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
     Raises:
         StorageError: Another one does.
-        UsageError: The folder is a link.
         ModelError: The folder can't be written.
     """
-    refuse_links_in(folder, _TRAINING)
     try:
         (folder / _TRAINING).mkdir(parents=True, exist_ok=True)
         with drive_lock(folder / _TRAINING / "adapters", "training"):
