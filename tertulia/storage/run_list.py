@@ -9,6 +9,7 @@ from typing import Any
 
 from tertulia.storage.faults import record_faults
 from tertulia.storage.parts.cognition import NO_LIMIT
+from tertulia.storage.parts.lineage import check_lineages
 from tertulia.storage.parts.runs import check_nothing_is_lost, checked_parameters
 from tertulia.storage.sql_views import TURNS_OF_RUN
 from tertulia.storage.store import SqlStore
@@ -56,6 +57,7 @@ class RunListing:
         also = f"{TURNS_OF_RUN} AS turns, contents.hash AS start"
         join = "LEFT JOIN contents ON contents.id = case_id ORDER BY runs.id DESC LIMIT ?"
         rows = Table(self._file, "runs").select(join, NO_LIMIT if first is None else first, also=also)
+        check_lineages(self._file, None if first is None else [row["run"] for row in rows])
         if self._file.is_checked:
             check_nothing_is_lost(self._file)
         with record_faults(self._store.path):

@@ -222,9 +222,7 @@ def read_rows(
     return [*zip(*columns, strict=True)] if is_changed else rows
 
 
-def _read_column(
-    name: str, column: Sequence[Any], reader: Callable[[Any], Value], read_type: type
-) -> Sequence[Any]:
+def _read_column(name: str, column: Sequence[Any], reader: Callable[[Any], Value], read_type: type) -> Sequence[Any]:
     """Return the values of a column as they were before they were written; `ValueError` if one is of another kind."""
     types, expected = {*map(type, column)}, _EXPECTED.get(name)
     if read_type in types and name not in BINARY:
