@@ -348,7 +348,9 @@ class Runs(Contents, RunStore):
                 raise self._no_such_run(run, self._run_ids())
             Table(self.file, "runs").update(rows[0], "run", **changes)
 
-    def _no_such_run(self, run: str, run_ids: list[str]) -> NotFoundError:
+    def _no_such_run(self, run: str, run_ids: list[str]) -> StorageError | NotFoundError:
+        if self.file.rows("SELECT 1 FROM lineage WHERE run = ? AND ancestor = run", run):
+            return damaged(self.path, f"the record of run {run} is missing")
         if run_ids:
             return NotFoundError(f"no run {run!r} in {self.path}{nearest_hint(run, [LATEST, *run_ids[:LISTED]])}")
         state = "does not exist yet" if self.file.path == MEMORY != self.path else "holds no runs yet"
