@@ -32,13 +32,12 @@ _UNTOLD = {("runs", "id"), ("calls", "id")}
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with rows in every table that a rehearsal fills, and LangGraph's checkpoints of one run."""
     path = tmp_path_factory.mktemp("whole") / "whole.db"
-    for scenario in ("tidewell", "team_building"):
-        made = in_process.command("run", scenario, "--rehearse", "--rounds", "2", "--store", path)
+    begun = (("run", "tidewell", "--rounds", "2", "--rehearse"), ("fork", "@last", "--at", "2"))
+    for given in (*begun, ("run", "team_building", "--rounds", "2", "--rehearse")):
+        made = in_process.command(*given, "--store", path)
         assert made.code == 0, made
     with SqlStore.open(path) as store:
-        first = store.runs(scenario="tidewell")[0].run
-        store.create_run(a_run("f0rk", parent=(first, 2)), a_case())
-        write_turns(store, "f0rk", 2, 3)
+        first = store.runs(scenario="tidewell")[-1].run
         write_town(store)
         counted = {"first": 1, "last": 1, "part": 1, "prompt_tokens": 1, "reply_tokens": 1, "seconds": 0.5}
         about = {"instrument": "outcomes", "model": "m", "agent": "", "answers": {"a": 1}}
@@ -110,7 +109,7 @@ def check(whole: Path, sound: Path, folder: Path, types: Callable[[int], Sequenc
         types: By the place of a column, the values that are written into it, one after another.
     """
     with SqlStore.open(whole) as store:
-        runs = ["f0rk", store.runs(scenario="team_building")[0].run]
+        runs = [run.run for run in store.runs() if run.parent or run.scenario == "team_building"]
     expected = answers(whole, runs)
     for at, (name, column) in enumerate(columns_of(whole)):
         for value in types(at):
@@ -162,7 +161,9 @@ def test_a_checkpoint_of_another_type_refuses_its_run_alone(whole: Path, sound: 
 def test_a_record_of_another_type_refuses_its_run_and_its_forks_alone(whole: Path, sound: Path, tmp_path: Path) -> None:
     store = copied(whole, tmp_path / "altered.db")
     with closing(sqlite3.connect(store)) as connection, connection:
-        connection.execute("UPDATE runs SET parent_turn = 'x' WHERE run = 'f0rk'")
+        of_fork = "runs WHERE parent_run IS NOT NULL"
+        ((fork,),) = connection.execute(f"SELECT run FROM {of_fork}").fetchall()
+        connection.execute("UPDATE runs SET parent_turn = 'x' WHERE run = ?", (fork,))
     altered, _ = merge_stores([str(store), str(sound)], tmp_path / "into.db")
-    assert altered.merged.refused.keys() == {"f0rk"}
-    assert "parent_turn of runs holds 'x' in the row run='f0rk'" in altered.merged.refused["f0rk"]
+    assert altered.merged.refused.keys() == {fork}
+    assert f"parent_turn of runs holds 'x' in the row run='{fork}'" in altered.merged.refused[fork]
