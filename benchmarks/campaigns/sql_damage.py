@@ -130,11 +130,11 @@ def _alter_column(table: _Table, drawn: random.Random) -> str | None:
 
 
 def alter_type(table: "_Table", drawn: random.Random, column: str | None = None, to: Value = 1.5) -> str | None:
-    """Write a value of a type into a column of one row; both are drawn if no column is given."""
+    """Write a value of another type into a column of one row; both are drawn if no column is given."""
     if column is None:
         column, to = drawn.choice(table.columns), drawn.choice(ONE_OF_EACH_TYPE)
     row = table.row(drawn)
-    if row[column] == to:
+    if type(row[column]) is type(to):
         return None
     condition = " AND ".join(f"{name} IS ?" for name in table.key)
     table.write(f"UPDATE {table.name} SET {column} = ? WHERE {condition}", to, *(row[name] for name in table.key))

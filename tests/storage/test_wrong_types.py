@@ -80,11 +80,11 @@ def read_all(path: Path, runs: Sequence[str]) -> Iterator[object]:
         yield lambda: store.simulations.encounters("t0wn")
         yield lambda: store.experiments.all()
         for run in runs:
-            yield lambda run=run: store.run(run)
-            yield lambda run=run: [store.turn_record(run, turn.turn) for turn in store.turns(run)]
-            yield lambda run=run: [store.candidates(run, turn.turn) for turn in store.turns(run)]
-            yield lambda run=run: store.calls(run)
-            yield lambda run=run: [*store.turn_rows(run, 0, 99).utterances()]
+            # A command asks for its run first.
+            yield lambda run=run: [store.turn_record(store.run(run).run, turn.turn) for turn in store.turns(run)]
+            yield lambda run=run: [store.candidates(store.run(run).run, turn.turn) for turn in store.turns(run)]
+            yield lambda run=run: store.calls(store.run(run).run)
+            yield lambda run=run: [*store.turn_rows(store.run(run).run, 0, 99).utterances()]
             yield lambda run=run: document_at(store, f"runs/{run}/turns", {})
 
 
