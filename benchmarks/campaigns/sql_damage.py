@@ -20,6 +20,9 @@ _VALUES: tuple[Value, ...] = (
     *(b"\xff\x00", b""),
 )
 
+#: A value of each type that SQLite has.
+ONE_OF_EACH_TYPE: tuple[Value, ...] = (7, 1.5, "x", b"\xff\x00", None)
+
 #: Rows that are deleted, or in which a column is altered; the last stands for all.
 _COUNTS = (1, 1, 1, 3, 100_000)
 
@@ -37,7 +40,7 @@ def alter(alteration: _Alteration, store: Path, drawn: random.Random) -> str:
     """Alter a table of a store; return what was done."""
     with closing(sqlite3.connect(store, isolation_level=None)) as connection:
         connection.execute("PRAGMA foreign_keys = OFF")
-        tables = [table for table in _tables(connection) if table.count()]
+        tables = [table for table in tables_of(connection) if table.count()]
         for _ in range(_DRAWS):
             table = drawn.choice(tables)
             connection.execute("BEGIN")
@@ -109,7 +112,7 @@ class _Table:
             self.write(f"INSERT INTO {self.name} ({', '.join(self.columns)}) VALUES ({marks})", *row.values())
 
 
-def _tables(connection: sqlite3.Connection) -> list[_Table]:
+def tables_of(connection: sqlite3.Connection) -> list[_Table]:
     """Return the tables that hold something; a full-text index is the tables that it lies in."""
     found = connection.execute(
         "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND sql NOT LIKE '%VIRTUAL%'"
@@ -124,6 +127,18 @@ def _alter_column(table: _Table, drawn: random.Random) -> str | None:
     value = _another(table.row(drawn)[column], drawn)
     changed = table.write(f"UPDATE {table.name} SET {column} = ? WHERE {condition}", value, *values)
     return f"{column} := {value!r:.40} in {which}" if changed else None
+
+
+def alter_type(table: "_Table", drawn: random.Random, column: str | None = None, to: Value = 1.5) -> str | None:
+    """Write a value of another type into a column of one row; both are drawn if no column is given."""
+    if column is None:
+        column, to = drawn.choice(table.columns), drawn.choice(ONE_OF_EACH_TYPE)
+    row = table.row(drawn)
+    if type(row[column]) is type(to):
+        return None
+    condition = " AND ".join(f"{name} IS ?" for name in table.key)
+    table.write(f"UPDATE {table.name} SET {column} = ? WHERE {condition}", to, *(row[name] for name in table.key))
+    return f"{column} := {to!r} in {_named(table, row)}"
 
 
 def _another(value: Value, drawn: random.Random) -> Value:
@@ -183,6 +198,7 @@ def _named(table: _Table, row: Mapping[str, Value]) -> str:
 
 ALTERATIONS = {
     "columns altered": partial(alter, _alter_column),
+    "types altered": partial(alter, alter_type),
     "rows deleted": partial(alter, _delete_rows),
     "rows copied": partial(alter, _copy_row),
     "rows exchanged": partial(alter, _exchange_rows),

@@ -42,8 +42,11 @@ class Database(Protocol):
     def is_checked(self) -> bool:
         """Whether it is small, and near, enough to be checked whole whenever it is read."""
 
-    def rows(self, sql: str, *values: Value) -> list[dict[str, Any]]:
+    def rows(self, sql: str, *values: Value, of: str | None = None) -> list[dict[str, Any]]:
         """Return the rows of a query, each by column name.
+
+        Args:
+            of: The table of which results with its columns' names are; else any of them may be NULL, as in a join.
 
         Raises:
             StorageError: A value is not of the kind of the column that its result is named after.
@@ -52,7 +55,7 @@ class Database(Protocol):
     def named_rows(self, sql: str, values: Mapping[str, Value]) -> list[dict[str, Any]]:
         """Return the rows of a query with named parameters."""
 
-    def tuples(self, sql: str, *values: Value) -> Sequence[tuple[Any, ...]]:
+    def tuples(self, sql: str, *values: Value, of: str | None = None) -> Sequence[tuple[Any, ...]]:
         """Return the rows of a query: faster than `rows` for many rows."""
 
     def write(self, sql: str, *values: Value) -> Written:
@@ -123,7 +126,7 @@ class Beside(Protocol):
     path: StoreAddress | str
     prefix: str
 
-    def tuples(self, sql: str, *values: Value) -> Sequence[tuple[Any, ...]]:
+    def tuples(self, sql: str, *values: Value, of: str | None = None) -> Sequence[tuple[Any, ...]]:
         """Return the rows of a query (see `Database.tuples`); its tables have the prefix."""
 
     def copy(self, table: str, columns: Sequence[str], rest: str, *values: Value) -> None:

@@ -16,6 +16,7 @@ from tertulia.state.parameters import Parameters
 from tertulia.storage.addresses import StoreAddress, is_missing, store_address
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.parts.contents import content_hash
+from tertulia.storage.parts.lineage import check_lineages
 from tertulia.storage.schema import Kind
 from tertulia.storage.sql_views import VIEWS, View
 from tertulia.storage.store import SqlStore
@@ -132,6 +133,7 @@ def _read(path: StoreAddress | str, run: Runs, view: View) -> list[dict[str, Any
 
 def _check(store: SqlStore, view: View, rows: list[dict[str, Any]], chosen: list[str]) -> None:
     given = store.file.dialect.given_texts
+    check_lineages(store.file, chosen)
     with_ancestors = f"(SELECT ancestor FROM lineage WHERE run IN {given})"
     for table in view.tables:
         Table(store.file, table).select(f"WHERE run IN {with_ancestors}", json.dumps(chosen))

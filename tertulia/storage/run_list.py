@@ -9,6 +9,7 @@ from typing import Any
 
 from tertulia.storage.faults import record_faults
 from tertulia.storage.parts.cognition import NO_LIMIT
+from tertulia.storage.parts.lineage import check_lineages
 from tertulia.storage.parts.runs import check_nothing_is_lost, checked_parameters
 from tertulia.storage.sql_views import TURNS_OF_RUN
 from tertulia.storage.store import SqlStore
@@ -17,14 +18,11 @@ from tertulia.storage.tables import Table
 #: Values of one statement, at most.
 _AT_ONCE = 500
 
-#: SQL for the turns of a run, those that it has in common with its ancestors among them.
-_TURNS = "FROM lineage JOIN turns ON turns.run = lineage.ancestor AND turns.turn <= lineage.turns"
-
-#: The first turn of its own with a speaker.
-_FIRST = (
-    "turns.turn = (SELECT own.turn FROM turns AS own WHERE own.run = turns.run AND own.speaker IS NOT NULL "
-    "ORDER BY own.turn LIMIT 1)"
-)
+#: SQL for the turns of runs and their ancestors up to the first with a speaker; silent ones may have lost theirs.
+_FIRST = """JOIN lineage ON turns.run = lineage.ancestor AND turns.turn <= lineage.turns
+    JOIN contents ON contents.id = turns.content_id
+    WHERE turns.turn <= (SELECT own.turn FROM turns AS own WHERE own.run = turns.run AND own.speaker IS NOT NULL
+    ORDER BY own.turn LIMIT 1)"""
 
 
 @lru_cache(maxsize=4096)  # the runs of an experiment have a few between them
@@ -56,6 +54,7 @@ class RunListing:
         also = f"{TURNS_OF_RUN} AS turns, contents.hash AS start"
         join = "LEFT JOIN contents ON contents.id = case_id ORDER BY runs.id DESC LIMIT ?"
         rows = Table(self._file, "runs").select(join, NO_LIMIT if first is None else first, also=also)
+        check_lineages(self._file, None if first is None else [row["run"] for row in rows])
         if self._file.is_checked:
             check_nothing_is_lost(self._file)
         with record_faults(self._store.path):
@@ -71,19 +70,19 @@ class RunListing:
         """
         first: dict[str, dict[str, Any]] = {}
         for row in self._first_rows(runs):
-            if row["run"] not in first or row["turn"] < first[row["run"]]["turn"]:
-                first[row["run"]] = row
+            run = row["of_run"]
+            if row["speaker"] is not None and (run not in first or row["turn"] < first[run]["turn"]):
+                first[run] = row
         rows = self._store.verified_texts([*first.values()])
-        return {row["run"]: (row["speaker"], row["text"]) for row in rows}
+        return {row["of_run"]: (row["speaker"], row["text"]) for row in rows}
 
     def _first_rows(self, runs: Collection[str] | None) -> Iterator[dict[str, Any]]:
-        columns = "SELECT lineage.run, turns.turn, turns.speaker, contents.hash, contents.text"
-        query = f"{columns} {_TURNS} JOIN contents ON contents.id = turns.content_id WHERE {_FIRST}"
+        also, turns = "lineage.run AS of_run, contents.hash, contents.text", Table(self._file, "turns")
         if runs is None:
-            yield from self._file.rows(query)
+            yield from turns.select(_FIRST, also=also)
             return
         for some in _chunks(runs):
-            yield from self._file.rows(f"{query} AND lineage.run IN ({', '.join('?' * len(some))})", *some)
+            yield from turns.select(f"{_FIRST} AND lineage.run IN ({', '.join('?' * len(some))})", *some, also=also)
 
     def texts(self, hashes: Collection[str]) -> Iterator[tuple[str, str]]:
         """Yield texts by their hashes; `StorageError` if one is damaged."""

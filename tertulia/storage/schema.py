@@ -52,11 +52,7 @@ class Column:
 
     def holds(self, value: object) -> bool:
         """Return whether a value is of the column's kind."""
-        return self.takes(type(value))
-
-    def takes(self, kind: type) -> bool:
-        """Return whether a value of a type is of the column's kind."""
-        return (kind is type(None) and self.nullable) or issubclass(kind, TYPES[self.kind])
+        return (value is None and self.nullable) or isinstance(value, TYPES[self.kind])
 
 
 @dataclass(frozen=True)
@@ -83,11 +79,6 @@ class TableSchema:
     def columns(self) -> tuple[Column, ...]:
         """All columns, that of the checksum among them."""
         return (*self.declared, Column(CHECKSUM, "count")) if self.has_checksum else self.declared
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """The names of all columns."""
-        return frozenset(column.name for column in self.columns)
 
     @cached_property
     def checked(self) -> tuple[str, ...]:
@@ -411,35 +402,20 @@ TABLES: Mapping[str, TableSchema] = {
     )
 }
 
-#: LangGraph's tables (storage/sqlite/objects.py), which it makes in the same file; a run is a thread of its.
-CHECKPOINT_TABLES: Mapping[str, TableSchema] = {
-    table.name: table
-    for table in (
-        TableSchema(
-            "checkpoints",
-            (
-                *_texts("thread_id", "checkpoint_ns", "checkpoint_id"),
-                *(Column(name, nullable=True) for name in ("parent_checkpoint_id", "type")),
-                *(Column(name, "bytes") for name in ("checkpoint", "metadata")),
-            ),
-            key=("thread_id", "checkpoint_ns", "checkpoint_id"),
-            has_checksum=False,
-        ),
-        TableSchema(
-            "writes",
-            (
-                *_texts("thread_id", "checkpoint_ns", "checkpoint_id", "task_id", "task_path"),
-                Column("idx", "count"),
-                *_texts("channel", "type"),
-                Column("value", "bytes", nullable=True),
-            ),
-            key=("thread_id", "checkpoint_ns", "checkpoint_id", "task_id", "idx"),
-            has_checksum=False,
-        ),
-    )
+#: LangGraph's tables, which it makes in the same file (storage/sqlite/objects.py).
+_PLACE = _texts("thread_id", "checkpoint_ns", "checkpoint_id")
+_CHECKPOINTS = {
+    "checkpoints": (
+        *_texts("parent_checkpoint_id", "type"),
+        *(Column(name, "bytes") for name in ("checkpoint", "metadata")),
+    ),
+    "writes": (*_texts("task_id", "task_path", "channel", "type"), Column("idx", "count"), Column("value", "bytes")),
 }
 
-ALL_TABLES: Mapping[str, TableSchema] = {**TABLES, **CHECKPOINT_TABLES}
+ALL_TABLES: Mapping[str, TableSchema] = {
+    **TABLES,
+    **{name: TableSchema(name, _PLACE + more, ("thread_id", "checkpoint_id")) for name, more in _CHECKPOINTS.items()},
+}
 
 #: The table whose texts are indexed in full, and its columns of texts.
 FULL_TEXT = ("passages", ("text",))

@@ -11,7 +11,7 @@ from tertulia.state.errors import StorageError
 from tertulia.storage.contract import Database, Readable, Written
 from tertulia.storage.faults import UnavailableError, damaged
 from tertulia.storage.schema import CHECKSUM, TABLES
-from tertulia.storage.values import DamagedValueError, Value, checksum, identifier, unlike_their_sums, wrong_value
+from tertulia.storage.values import DamagedValueError, Value, checksum, identifier, unlike_their_sums
 
 #: The columns that a checksum covers, in its order.
 COLUMNS: Mapping[str, tuple[str, ...]] = {table.name: table.checked for table in TABLES.values() if table.has_checksum}
@@ -111,15 +111,14 @@ class Table:
             StorageError: A row does not match its checksum.
         """
         names = ", ".join(f"{self._name}.{column}" for column in (*self._columns, CHECKSUM))
-        rows = self._file.rows(f"SELECT {names}{', ' if also else ''}{also} FROM {self._name} {rest}", *values)
+        sql = f"SELECT {names}{', ' if also else ''}{also} FROM {self._name} {rest}"
+        rows = self._file.rows(sql, *values, of=self._name)
         held = [*map(itemgetter(*self._columns), rows)]
         sums = [row.pop(CHECKSUM) for row in rows]
         sum_of = zlib.crc32  # here, as a call for each row takes as long as its sum
         for values_of, stored in zip(held, sums, strict=True):
             if stored != sum_of(repr(values_of).encode()) and stored != checksum(values_of):
                 raise damaged(self._file.path, f"a row of {self._name} does not match its checksum")
-        if not all(are_of_kinds(self._name, row) for row in {tuple(map(type, row)): row for row in held}.values()):
-            raise _wrong_row(self._file, self._name, held)
         return rows
 
     def readable(self, order: str, name: str) -> tuple[list[dict[str, Any]], dict[str, str]]:
@@ -179,24 +178,10 @@ def select_tuples(file: Readable, table: str, rest: str, *values: Value) -> Rows
     """
     columns, place = COLUMNS[table], f"{file.prefix}{table}"
     names = ", ".join(f"{place}.{column}" for column in (*columns, CHECKSUM))
-    rows = file.tuples(f"SELECT {names} FROM {place} {rest}", *values)
+    rows = file.tuples(f"SELECT {names} FROM {place} {rest}", *values, of=table)
     if any(row[-1] != checksum(row[:-1]) for row in unlike_their_sums(rows)):
         raise damaged(file.path, f"a row of {table} does not match its checksum")
-    for name, column in zip(columns, zip(*rows, strict=True), strict=False):
-        if not all(map(TABLES[table].column(name).takes, {*map(type, column)})):
-            raise _wrong_row(file, table, rows)
     return Rows(columns, rows)
-
-
-def _wrong_row(file: Readable, table: str, rows: Iterable[Sequence[Any]]) -> StorageError:
-    """Return the error of the first of some rows that has a value that its column can't have."""
-    names = COLUMNS[table]
-    for row in rows:
-        for name, value in zip(names, row, strict=False):
-            if not TABLES[table].column(name).holds(value):
-                given = dict(zip(names, row, strict=False))
-                return damaged(file.path, f"a record does not read: {wrong_value(table, name, given)}")
-    raise AssertionError(table)
 
 
 def _fits(value: Value) -> bool:

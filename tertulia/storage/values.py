@@ -6,10 +6,10 @@ So bytes in a column of text are text; those of the columns that are declared to
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 from pydantic_core import from_json
@@ -17,7 +17,7 @@ from pydantic_core import from_json
 from tertulia.state.errors import StorageError
 from tertulia.state.store import AnyRecord
 from tertulia.state.text import first_line
-from tertulia.storage.schema import ALL_TABLES, BINARY, IDENTIFIERS, TYPES, Kind
+from tertulia.storage.schema import ALL_TABLES, BINARY, IDENTIFIERS, TABLES, TYPES, Kind
 
 Value = str | int | float | bytes | None
 
@@ -196,94 +196,71 @@ def unlike_their_sums(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 # --- the values of a query -----------------------------------------------------------------------------------------
 
 
+class Query(NamedTuple):
+    """A query whose results are read.
+
+    Attributes:
+        sql: Its SQL.
+        names: The names of its results.
+        of: The table of which results with its columns' names are; `None`: any of them may be NULL, as in a join.
+    """
+
+    sql: str
+    names: Sequence[str]
+    of: str | None = None
+
+
 def read_rows(
-    sql: str, names: Sequence[str], rows: Sequence[tuple[Any, ...]], reader: Callable[[Any], Value], read_type: type
+    query: Query, rows: Sequence[tuple[Any, ...]], reader: Callable[[Any], Value], read_type: type
 ) -> Sequence[tuple[Any, ...]]:
     """Return the rows of a query with their values as they were before they were written.
 
-    A result that is named like a declared column holds a value of its kind, or nothing, as an outer join gives. SQLite
-    puts anything into any column; a STRICT table would refuse bytes as text, by which halves of surrogate pairs lie.
+    A result that is named like a declared column holds a value of its kind. SQLite puts anything into any column; a
+    STRICT table would refuse bytes as text, which halves of surrogate pairs are.
 
     Args:
-        names: The names of the results.
+        query: The query.
+        rows: Its rows.
         reader: Reads values of `read_type`, except in columns of bytes.
 
     Raises:
         DamagedValueError: A value is of another kind; the message names table, column and row.
     """
     columns: list[Sequence[Any]] = [*zip(*rows, strict=True)]
+    expected = _expected(query.of)
     is_changed = False
     for place, column in enumerate(columns):
+        name, types = query.names[place], {*map(type, column)}
+        accepted, check = expected.get(name, _ANYTHING)
         try:
-            columns[place] = _read_column(names[place], column, reader, read_type)
+            if read_type in types and name not in BINARY:
+                columns[place] = column = [*map(reader, column)]
+                types, is_changed = {*map(type, column)}, True
+            if accepted is not None and not types <= accepted:
+                raise DamagedValueError
+            if check is not None:
+                for value in {*column} - _NOTHING:
+                    check(value)
         except ValueError:
-            raise _wrong_value(sql, names, rows, place, reader, read_type) from None
-        is_changed = is_changed or columns[place] is not column
+            if len(rows) > 1:  # the first of them
+                for row in rows:
+                    read_rows(query, [row], reader, read_type)
+            raise _wrong_value(query, name, rows[0]) from None
     return [*zip(*columns, strict=True)] if is_changed else rows
 
 
-def _read_column(
-    name: str, column: Sequence[Any], reader: Callable[[Any], Value], read_type: type
-) -> Sequence[Any]:
-    """Return the values of a column as they were before they were written; `ValueError` if one is of another kind."""
-    types, expected = {*map(type, column)}, _EXPECTED.get(name)
-    if read_type in types and name not in BINARY:
-        column = [*map(reader, column)]
-        types = {*map(type, column)}
-    if expected is None:
-        return column
-    accepted, check = expected
-    if not types <= accepted:
-        raise ValueError
-    if check is not None:
-        for value in {*column} - _NOTHING:
-            check(value)
-    return column
-
-
-def _wrong_value(
-    sql: str,
-    names: Sequence[str],
-    rows: Sequence[tuple[Any, ...]],
-    place: int,
-    reader: Callable[[Any], Value],
-    read_type: type,
-) -> DamagedValueError:
-    """Return the error of the first row with a wrong value at a place among the results."""
-    name = names[place]
-    for row in rows:
-        try:
-            _read_column(name, (row[place],), reader, read_type)
-        except ValueError:
-            return wrong_value(_table_of(sql, name), name, dict(zip(names, row, strict=True)))
-    raise AssertionError(name)
-
-
-def _table_of(sql: str, name: str) -> str:
-    """Return the first table of a query that has a column."""
-    tables = (table for table, schema in ALL_TABLES.items() if name in schema.names)
-    return next((table for table in tables if re.search(rf"\b{table}\b", sql)), "a query")
-
-
-def wrong_value(table: str, name: str, row: Mapping[str, Any]) -> DamagedValueError:
-    """Return the error of a value that is not of its column's kind, with the key of its row."""
+def _wrong_value(query: Query, name: str, row: Sequence[Any]) -> DamagedValueError:
+    """Return the error of a row that has a wrong value in a column."""
+    tables = (table for table, schema in ALL_TABLES.items() if any(column.name == name for column in schema.columns))
+    table = query.of or next((table for table in tables if re.search(rf"\b{table}\b", query.sql)), "a query")
     keys = {"run", *ALL_TABLES[table].key, *ALL_TABLES[table].unique} if table in ALL_TABLES else {"run"}
-    key = ", ".join(f"{column}={row[column]!a:.40}" for column in row if column in keys and column != name)
-    at = f" in the row {key}" if key else ""
-    return DamagedValueError(f"{name} of {table} holds {row[name]!a:.40}{at}")
-
-
-def _check_moment(value: str) -> None:
-    datetime.fromisoformat(value)
-
-
-def _check_flag(value: int) -> None:
-    if value not in (0, 1):
-        raise ValueError
+    values = dict(zip(query.names, row, strict=True))
+    key = ", ".join(f"{column}={values[column]!a:.40}" for column in values if column in keys and column != name)
+    return DamagedValueError(f"{name} of {table} holds {values[name]!a:.40}{f' in the row {key}' if key else ''}")
 
 
 #: By kind, a check of values beyond their type.
-_CHECKS: Mapping[Kind, Callable[[Any], object]] = {"moment": _check_moment, "integer": int, "flag": _check_flag}
+_CHECKS: Mapping[Kind, Callable[[Any], object]] = {"moment": datetime.fromisoformat, "integer": int}
 
 #: Results that are named otherwise than a column, or like one and hold something else.
 _RESULTS: Mapping[str, Kind] = {
@@ -292,22 +269,29 @@ _RESULTS: Mapping[str, Kind] = {
     **{"replies": "count", "id": "text"},  # of a view, how many; of a unit
 }
 
+#: The types that a result may have, `None` for any, and a check of its values.
+_Expected = tuple[frozenset[type] | None, Callable[[Any], object] | None]
+
+_ANYTHING: _Expected = (None, None)
 _NOTHING = frozenset({None})
 
 
-def _expected() -> dict[str, tuple[frozenset[type], Callable[[Any], object] | None]]:
-    """Return by the name of a result the types that it may have, and a check of its values."""
+@cache
+def _expected(table: str | None) -> Mapping[str, _Expected]:
+    """Return the values that results may have, by their names."""
+    if table is not None:
+        own = {
+            column.name: _expected_of(column.name, {column.kind}, column.nullable) for column in TABLES[table].columns
+        }
+        return {**_expected(None), **own}
     kinds: dict[str, set[Kind]] = {name: {kind} for name, kind in _RESULTS.items()}
-    for table in ALL_TABLES.values():
-        for column in table.columns:
+    for schema in ALL_TABLES.values():
+        for column in schema.columns:
             kinds.setdefault(column.name, set()).add(column.kind)
-    return {
-        name: (
-            frozenset({type(None), *(kind for given in of_name for kind in TYPES[given])}),
-            identifier if name in IDENTIFIERS else _CHECKS.get(min(of_name)) if len(of_name) == 1 else None,
-        )
-        for name, of_name in kinds.items()
-    }
+    return {name: _expected_of(name, of_name, True) for name, of_name in kinds.items()}
 
 
-_EXPECTED = _expected()
+def _expected_of(name: str, kinds: Collection[Kind], nullable: bool) -> _Expected:
+    types = frozenset(kind for given in kinds for kind in TYPES[given]) | ({type(None)} if nullable else set())
+    check = identifier if name in IDENTIFIERS else _CHECKS.get(min(kinds)) if len(kinds) == 1 else None
+    return types, check

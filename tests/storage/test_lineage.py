@@ -9,11 +9,13 @@ from support.postgres_server import NewStore
 from support.stored import a_candidate, a_case, a_run, a_turn_record, stored_rows
 
 from tertulia.state.cognition import Assessment, Call, Perception, Trace
-from tertulia.state.errors import NotFoundError
+from tertulia.state.errors import NotFoundError, StorageError
 from tertulia.state.records import Candidate, Prompt, Reply, TurnRecord, Unit
 from tertulia.storage.parts.search import search
+from tertulia.storage.run_list import RunListing
 from tertulia.storage.store import SqlStore
 from tertulia.storage.tables import COLUMNS
+from tertulia.storage.values import checksum
 
 NODE = "assess"
 PERCEIVED = Perception(turn=0, similarities={}, relevance=0, named=False, noticed=True, importance=0)
@@ -300,3 +302,38 @@ def test_any_tree_of_forks_reads_as_it_was_told(
                 seen[run].write(run, first, last)
         for run, expected in seen.items():
             check(store, run, expected)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM lineage WHERE run = 'c' AND ancestor = 'a'",
+        "DELETE FROM lineage WHERE run = 'c' AND depth > 0",
+        "DELETE FROM lineage WHERE run = 'c'",
+        "UPDATE lineage SET ancestor = 'd' WHERE run = 'c' AND depth = 2",
+        "UPDATE lineage SET turns = 4 WHERE run = 'c' AND depth = 2",
+        "UPDATE lineage SET rounds = 0 WHERE run = 'c' AND depth = 1",
+        "INSERT INTO lineage (run, ancestor, depth, turns, rounds, checksum) VALUES ('c', 'd', 3, 1, 1, 0)",
+        "UPDATE runs SET parent_run = 'c' WHERE run = 'b'",
+        "UPDATE runs SET parent_run = 'gone' WHERE run = 'c'",
+        "UPDATE runs SET parent_turn = 3 WHERE run = 'b'",
+    ],
+)
+def test_a_lineage_that_is_not_as_it_was_written_is_told_of_its_run_and_in_lists(change: str) -> None:
+    with SqlStore.open(":memory:") as store:
+        a_family(store)
+        with store.transaction():
+            store.file.write(change)
+            for table, key in (("lineage", "run = 'c'"), ("runs", "run IN ('b', 'c')")):
+                for row in store.file.rows(f"SELECT * FROM {table} WHERE {key}"):
+                    names = [name for name in ("run", "ancestor") if name in row]
+                    which = " AND ".join(f"{name} = ?" for name in names)
+                    renewed = checksum([row[name] for name in COLUMNS[table]])
+                    values = [renewed, *(row[name] for name in names)]
+                    store.file.write(f"UPDATE {table} SET checksum = ? WHERE {which}", *values)
+        for read in (lambda: store.run("c"), store.runs, RunListing(store).rows):
+            with pytest.raises(StorageError, match="lineage of run"):
+                read()
+        assert store.run("a").run == "a"
+        if "runs" not in change:
+            assert store.forks_of("b") == ("c", "d")

@@ -188,8 +188,7 @@ class Carrier:
             raise damaged(self._source, "a prompt is missing")
         with record_faults(self._source.path):
             prompts: list[Any] = [
-                (content, speaker, layout, [*map(int, parsed(units))])
-                for content, speaker, layout, units in rows
+                (content, speaker, layout, [*map(int, parsed(units))]) for content, speaker, layout, units in rows
             ]
             for speaker, layout in {(speaker, layout) for _, speaker, layout, _ in prompts}:
                 Prompt(units=(), speaker=speaker, layout=layout)

@@ -22,6 +22,7 @@ from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.ids import LATEST, LISTED, listed, resolve_id
 from tertulia.storage.parts.cognition import NO_LIMIT
 from tertulia.storage.parts.contents import Contents, at_one_moment
+from tertulia.storage.parts.lineage import check_lineages
 from tertulia.storage.sql_views import TURNS_OF_RUN
 from tertulia.storage.sqlite.opening import MEMORY
 from tertulia.storage.tables import Table
@@ -189,7 +190,8 @@ class Runs(Contents, RunStore):
         Table(self.file, "turns").select("WHERE run = ? AND turn = ?", name, rows[0]["turns"])
         if (rows[0]["traced"] or 0) > rows[0]["turns"]:
             raise damaged(self.path, f"turn {rows[0]['traced']} of run {name} is missing")
-        self._check_lineage(rows[0]["run"], rows[0]["parent_run"])
+        Table(self.file, "lineage").select("WHERE run = ?", name)
+        check_lineages(self.file, [name])
         return self.run_record(rows[0])
 
     @at_one_moment
@@ -211,6 +213,7 @@ class Runs(Contents, RunStore):
             NO_LIMIT if limit is None else limit,
             also=f"{TURNS_OF_RUN} AS turns",
         )
+        check_lineages(self.file, [row["run"] for row in rows])
         if self.file.is_checked:
             check_nothing_is_lost(self.file)
             if given:
@@ -259,18 +262,29 @@ class Runs(Contents, RunStore):
     @override
     def dependents_of(self, run: str) -> Dependents:
         simulations = self.file.rows("SELECT simulation FROM encounters WHERE run = ?", run)
-        return Dependents(self._forks(run, "depth > 0"), simulations[0]["simulation"] if simulations else None)
+        return Dependents(self._forks(run, "JOIN forks"), simulations[0]["simulation"] if simulations else None)
 
     @at_one_moment
     def forks_of(self, run: str) -> tuple[str, ...]:
         """Return the ids of the runs that were forked from a run itself, not from a fork of it, the oldest first."""
-        self.check_all_rows("lineage")
-        return self._forks(run, "depth = 1")
+        self.check_all_rows("runs")
+        return self._forks(run, "")
 
-    def _forks(self, run: str, which: str) -> tuple[str, ...]:
-        join = "lineage JOIN runs ON runs.run = lineage.run"
-        forks = self.file.rows(f"SELECT runs.run FROM {join} WHERE ancestor = ? AND {which} ORDER BY id", run)
-        return tuple(row["run"] for row in forks)
+    def _forks(self, run: str, others: str) -> tuple[str, ...]:
+        """Return forks of a run as their own records have it: a fork whose lineage is lost is one nevertheless.
+
+        Args:
+            others: `JOIN forks` for forks of forks, too.
+        """
+        forks = "SELECT run FROM runs WHERE parent_run = ?"
+        if others:
+            forks += f" UNION SELECT runs.run FROM runs {others} ON runs.parent_run = forks.run"
+        rows = self.file.rows(
+            f"WITH RECURSIVE forks (run) AS ({forks}) SELECT runs.run FROM forks JOIN runs ON runs.run = forks.run "
+            "ORDER BY id",
+            run,
+        )
+        return tuple(row["run"] for row in rows)
 
     @override
     def remove_run(self, run: str, with_forks: bool = False) -> tuple[str, ...]:
@@ -314,15 +328,6 @@ class Runs(Contents, RunStore):
     def _run_ids(self) -> list[str]:
         return [row["run"] for row in self.file.rows("SELECT run FROM runs ORDER BY id DESC")]
 
-    def _check_lineage(self, run: str, parent: str | None) -> None:
-        """Check that a run has its rows in `lineage`: readers join that table by its keys alone."""
-        rows = Table(self.file, "lineage").select("WHERE run IN (?, ?)", run, parent)
-        own = {row["run"] for row in rows if row["run"] == row["ancestor"]}
-        expected = self.file.rows("SELECT run FROM runs WHERE run IN (?, ?)", run, parent)
-        has_one_more = 2 * sum(row["run"] == run for row in rows) == len(rows) + 1  # than its parent
-        if own != {row["run"] for row in expected} or not has_one_more:
-            raise damaged(self.path, f"the lineage of run {run} is incomplete")
-
     def run_record(self, row: dict[str, Any]) -> RunRecord:
         """Return the record of a row of `runs`."""
         with record_faults(self.path):
@@ -343,7 +348,9 @@ class Runs(Contents, RunStore):
                 raise self._no_such_run(run, self._run_ids())
             Table(self.file, "runs").update(rows[0], "run", **changes)
 
-    def _no_such_run(self, run: str, run_ids: list[str]) -> NotFoundError:
+    def _no_such_run(self, run: str, run_ids: list[str]) -> StorageError | NotFoundError:
+        if self.file.rows("SELECT 1 FROM lineage WHERE run = ? AND ancestor = run", run):
+            return damaged(self.path, f"the record of run {run} is missing")
         if run_ids:
             return NotFoundError(f"no run {run!r} in {self.path}{nearest_hint(run, [LATEST, *run_ids[:LISTED]])}")
         state = "does not exist yet" if self.file.path == MEMORY != self.path else "holds no runs yet"

@@ -53,10 +53,14 @@ class Simulations(Streams, TownStore):
     @at_one_moment
     def all(self) -> list[Simulation]:
         """Return all simulations, newest first."""
+        self._check_records()
+        return [self._simulation(row) for row in Table(self.file, "simulations").select("ORDER BY id DESC")]
+
+    def _check_records(self) -> None:
+        """Check that every encounter is of a simulation that has a record."""
         lost = "SELECT simulation FROM encounters WHERE simulation NOT IN (SELECT simulation FROM simulations) LIMIT 1"
         if found := self.file.rows(lost):
             raise damaged(self.path, "the record of simulation {simulation} is missing".format_map(found[0]))
-        return [self._simulation(row) for row in Table(self.file, "simulations").select("ORDER BY id DESC")]
 
     @at_one_moment
     def get(self, simulation: str) -> Simulation:
@@ -83,6 +87,7 @@ class Simulations(Streams, TownStore):
 
     def _check_encounters(self) -> None:
         """Check that every finished conversation has its encounter, which is stored after the run is created."""
+        self._check_records()
         lost = self.file.rows(
             """SELECT runs.run FROM simulations JOIN runs  -- named SIMULATION-DAY-NUMBER
             ON substr(runs.run, 1, length(simulations.simulation) + 1) = simulations.simulation || '-'

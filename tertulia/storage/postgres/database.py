@@ -37,7 +37,7 @@ from tertulia.storage.postgres.faults import connection_faults, server_faults
 from tertulia.storage.postgres.schema import HAS_UNSPACED, is_made, make
 from tertulia.storage.postgres.statements import bound, named, numbered, read, words_query
 from tertulia.storage.terms import Term, holds_terms
-from tertulia.storage.values import Value, compared, identifier, read_rows
+from tertulia.storage.values import Query, Value, compared, identifier, read_rows
 
 #: The schema in which a store is, unless the address ends with `?schema=NAME`.
 DEFAULT_SCHEMA = "tertulia"
@@ -173,23 +173,23 @@ class ServerDatabase(Database):
     # --- rows -------------------------------------------------------------------------------------------------------
 
     @override
-    def rows(self, sql: str, *values: Value) -> list[dict[str, Any]]:
-        return self._fetched(numbered(sql), [bound(compared(value)) for value in values])
+    def rows(self, sql: str, *values: Value, of: str | None = None) -> list[dict[str, Any]]:
+        return self._fetched(numbered(sql), [bound(compared(value)) for value in values], of)
 
     @override
     def named_rows(self, sql: str, values: Mapping[str, Value]) -> list[dict[str, Any]]:
         return self._fetched(named(sql), {name: bound(compared(value)) for name, value in values.items()})
 
-    def _fetched(self, sql: str, values: Any) -> list[dict[str, Any]]:
+    def _fetched(self, sql: str, values: Any, of: str | None = None) -> list[dict[str, Any]]:
         with server_faults(self.path):
             cursor = self._connection.execute(sql, values, binary=True)
             rows = cursor.fetchall()  # and so the columns are known
             names = [column.name for column in cursor.description or ()]
-            return [dict(zip(names, row, strict=True)) for row in read_rows(sql, names, rows, read, str)]
+            return [dict(zip(names, row, strict=True)) for row in read_rows(Query(sql, names, of), rows, read, str)]
 
     @override
-    def tuples(self, sql: str, *values: Value) -> list[tuple[Any, ...]]:
-        return [tuple(row.values()) for row in self.rows(sql, *values)]
+    def tuples(self, sql: str, *values: Value, of: str | None = None) -> list[tuple[Any, ...]]:
+        return [tuple(row.values()) for row in self.rows(sql, *values, of=of)]
 
     @override
     def write(self, sql: str, *values: Value) -> "ServerWritten":

@@ -19,7 +19,7 @@ from tertulia.storage.faults import UNWRITABLE, damaged, hearing, storage_faults
 from tertulia.storage.sqlite.locks import Drivers, clear_locks, drive_lock
 from tertulia.storage.sqlite.opening import MEMORY, open_connection
 from tertulia.storage.terms import UNSPACED, Term, holds_terms
-from tertulia.storage.values import Value, bound, compared, decoded_if_text, read, read_rows
+from tertulia.storage.values import Query, Value, bound, compared, decoded_if_text, read, read_rows
 
 if TYPE_CHECKING:
     from tertulia.storage.sqlite.library import Database as SqliteUtils
@@ -79,24 +79,24 @@ class StoreFile(Database):
         return self._database
 
     @override
-    def rows(self, sql: str, *values: Value) -> list[dict[str, Any]]:
-        return self._fetched(sql, [bound(compared(value)) for value in values])
+    def rows(self, sql: str, *values: Value, of: str | None = None) -> list[dict[str, Any]]:
+        return self._fetched(sql, [bound(compared(value)) for value in values], of)
 
     @override
     def named_rows(self, sql: str, values: Mapping[str, Value]) -> list[dict[str, Any]]:
         return self._fetched(sql, {name: bound(compared(value)) for name, value in values.items()})
 
-    def _fetched(self, sql: str, values: Any) -> list[dict[str, Any]]:
+    def _fetched(self, sql: str, values: Any, of: str | None = None) -> list[dict[str, Any]]:
         with storage_faults(self.path):
-            names, rows = self.executed(sql, values)
+            names, rows = self.executed(sql, values, of)
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     @override
-    def tuples(self, sql: str, *values: Value) -> Sequence[tuple[Any, ...]]:
+    def tuples(self, sql: str, *values: Value, of: str | None = None) -> Sequence[tuple[Any, ...]]:
         with storage_faults(self.path):
-            return self.executed(sql, [bound(compared(value)) for value in values])[1]
+            return self.executed(sql, [bound(compared(value)) for value in values], of)[1]
 
-    def executed(self, sql: str, values: Any) -> tuple[list[str], Sequence[tuple[Any, ...]]]:
+    def executed(self, sql: str, values: Any, of: str | None = None) -> tuple[list[str], Sequence[tuple[Any, ...]]]:
         """Return the columns and the rows of a query, each value as it was before it was written."""
         cursor = self._connection.execute(sql, values)
         try:
@@ -110,7 +110,7 @@ class StoreFile(Database):
             finally:
                 self._connection.text_factory = str
         names = [column[0] for column in cursor.description]
-        return names, read_rows(sql, names, rows, read, bytes)
+        return names, read_rows(Query(sql, names, of), rows, read, bytes)
 
     @override
     def write(self, sql: str, *values: Value) -> sqlite3.Cursor:
@@ -337,9 +337,9 @@ class BesideFile(Beside):
         return True
 
     @override
-    def tuples(self, sql: str, *values: Value) -> Sequence[tuple[Any, ...]]:
+    def tuples(self, sql: str, *values: Value, of: str | None = None) -> Sequence[tuple[Any, ...]]:
         with storage_faults(self.path):
-            return self._file.executed(sql, [bound(compared(value)) for value in values])[1]
+            return self._file.executed(sql, [bound(compared(value)) for value in values], of)[1]
 
     @override
     def copy(self, table: str, columns: Sequence[str], rest: str, *values: Value) -> None:
