@@ -9,7 +9,7 @@ from tertulia.storage.contract import Database
 from tertulia.storage.parts.contents import UnitKey, content_hash, hashed_text, unit_key, unit_text
 
 #: Texts and units that are kept; all are forgotten when there are more.
-_MOST = 8_192
+_MOST = 4_096
 
 _Key = TypeVar("_Key", str, UnitKey)
 

@@ -112,6 +112,7 @@ async def _drive(context: Context, checkpointer: BaseCheckpointSaver[Any], emit:
             entry = Command(resume=dict.fromkeys(asked, True))
             continue
         tracer = Tracer()
+        context.broker.clear()
         first, last = last + 1, state["turn"]
         for turn in context.store.turns(context.run, first, last):
             emit(TurnFinished(context.run, turn, context.kept.edited == turn.turn))
