@@ -119,7 +119,7 @@ def _task(config: RunnableConfig, messages: Any) -> str:
     path = (config.get("metadata") or {}).get("langgraph_path") or ("",)
     if not configurable.get(_SAVER) or "|" in place or path[0] != _BY_STATE:
         return ""
-    ids = [str(getattr(message, "id", None)) for message in messages or ()]
+    ids = [str(getattr(message, "id", None)) for message in (messages if isinstance(messages, list | tuple) else ())]
     return "\n".join((str(configurable.get("thread_id")), place.partition(":")[0], *ids))
 
 

@@ -76,6 +76,8 @@ def messages_of(state: Mapping[str, Any]) -> list[AnyMessage]:
     if isinstance(given, list) and all(isinstance(message, BaseMessage) for message in given):
         return given
     try:
+        if not isinstance(given, list | tuple):
+            raise TypeError(f"it is {given!r:.60}")
         return list(convert_to_messages(given))  # type: ignore[arg-type]
     except (ValueError, TypeError, NotImplementedError, KeyError) as error:
         raise ParentStateError(f"the field `messages` holds no messages: {first_line(error)[:200]}") from error
