@@ -262,8 +262,9 @@ class Host:
     def settings_of_graph(self) -> dict[str, Any]:
         """Return all that the results of a graph depend on, besides its own arguments."""
         fields = ("model", "settings", "removal_factor", "seed", "store")
-        additions = None if self.additions == Additions() else self.additions
-        return {**{name: getattr(self, name) for name in fields}, "additions": additions}
+        added = self.additions
+        is_plain = not (added.nodes or added.mechanisms or added.extensions)
+        return {**{name: getattr(self, name) for name in fields}, "additions": None if is_plain else added}
 
     def after(self, start: Start, before: tuple[str, int] | None) -> Context:
         """Return the context of a run that ends with a turn of another, or with none."""

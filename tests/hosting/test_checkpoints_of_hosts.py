@@ -7,7 +7,8 @@ import sys
 from collections import namedtuple
 from contextlib import closing
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ class Mood(BaseModel):
     joy: float = 0.0
 
 
-class Phase(str, Enum):
+class Phase(StrEnum):
     TALK = "talk"
 
 
@@ -111,11 +112,6 @@ def test_another_thing_than_a_list_of_types_is_told(given: Any) -> None:
         checkpointer(":memory:", allowed_msgpack_modules=given),
     ):
         pass
-
-
-class Reduced:
-    def __init__(self, target: tuple[str, str, Any], code: int) -> None:
-        self.target, self.code = target, code
 
 
 @pytest.mark.parametrize("code", range(6))
@@ -199,13 +195,11 @@ def test_a_shared_cache_keeps_graphs_of_other_settings_apart(tmp_path: Path, oth
         message: AIMessage = builder.compile(cache=cache).invoke(hello)["messages"][-1]
         return message
 
-    if other.get("additions"):
-        with pytest.raises(AssertionError):
-            assert said(**other) == said()
-        return
     first = said()
     assert said() == first  # from the cache
     assert said(**other).id != first.id
+    if "additions" in other:  # of functions nothing is known, not even that they are the same
+        assert said(**other).id != said(**other).id
     assert said() == first
 
 
@@ -230,12 +224,10 @@ def test_inner_steps_hold_no_messages_and_do_not_grow(tmp_path: Path, node: str)
         for _ in range(12):
             graph.invoke({"messages": [HumanMessage("The zebra said this. " * 50)]}, thread())
             sizes.append(bytes_of(tmp_path / "b.db", "checkpoint_ns != ''"))
-    with closing(sqlite3.connect(tmp_path / "b.db")) as connection:
-        for table, column in COLUMNS:
-            held = f"SELECT count(*) FROM {table} WHERE checkpoint_ns != '' AND instr({column}, CAST('zebra' AS BLOB))"
-            (count,) = connection.execute(held).fetchone()
-            assert count == 0 or node == "group_chat"  # a line of people quotes it
-    turns = [after - before for before, after in zip(sizes, sizes[1:], strict=False)]
+        inner = [found for found in saver.list(thread()) if found.config["configurable"]["checkpoint_ns"]]
+    held = [found.checkpoint["channel_values"].get("messages", []) for found in inner]
+    assert max(map(len, held)) <= 1  # the new line
+    turns = [after - before for before, after in pairwise(sizes)]
     assert max(turns[-4:]) < 1.6 * max(turns[:4])
 
 
@@ -317,3 +309,19 @@ def test_plain_data_stays_what_langgraphs_serializer_writes() -> None:
 
 def test_an_unknown_thread_has_no_state(tmp_path: Path) -> None:
     assert speaking(tmp_path, InMemorySaver()).get_state(thread("none")).values == {}
+
+
+def test_a_checkpoint_of_a_later_langgraph_is_told(tmp_path: Path) -> None:
+    with checkpointer(tmp_path / "a.db") as saver:
+        config = speaking(tmp_path, saver).update_state(thread(), HELLO)
+        found = saver.get_tuple(thread())
+        assert found is not None
+        saver.put(found.config, {**found.checkpoint, "v": 99, "id": found.checkpoint["id"] + "1"}, {}, {})
+        with pytest.raises(StorageError, match=r"^a checkpoint in .*a\.db has the format 99, of another LangGraph"):
+            speaking(tmp_path, saver).invoke(HELLO, thread())
+        assert speaking(tmp_path, saver).get_state(config).values["topic"] == HELLO["topic"]
+
+
+def test_a_checkpointer_on_a_server_is_told() -> None:
+    with pytest.raises(UsageError, match="takes a file; for a server"), checkpointer("postgresql://localhost/x"):
+        pass

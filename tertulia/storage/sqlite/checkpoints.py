@@ -23,10 +23,11 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.pregel._checkpoint import LATEST_VERSION
 from langgraph.types import Interrupt, Send
 from typing_extensions import override
 
-from tertulia.state.errors import UsageError
+from tertulia.state.errors import StorageError, UsageError
 from tertulia.state.text import first_line
 from tertulia.storage.addresses import StoreAddress
 from tertulia.storage.faults import storage_faults
@@ -176,6 +177,12 @@ class Checkpoints(SynchronousSaver, SqliteSaver):
 
         The connection must be locked.
         """
+        version = found.checkpoint.get("v")
+        if not isinstance(version, int) or version > LATEST_VERSION:
+            raise StorageError(
+                f"a checkpoint in {self._path} has the format {version!r:.20}, of another LangGraph; this one reads formats "
+                f"up to {LATEST_VERSION}: update langgraph"
+            )
         place, metadata = _place(found.config), dict(found.metadata)
         if IN_METADATA in metadata:
             (row,) = self.conn.execute(f"SELECT checkpoint FROM checkpoints WHERE {_OF_CHECKPOINT}", place).fetchall()
