@@ -208,3 +208,24 @@ def test_a_strange_line_ends_what_is_found(kept: set[int], at: int) -> None:
     found = matched(SPOKEN, [*lines[:at], Line("Ana", "something else"), *lines[at:]])
     assert found == sorted(kept)[: len(found)]
     assert len(found) == at
+
+
+def test_graphs_of_other_kinds_in_one_thread_have_a_run_each(tmp_path: Path) -> None:
+    def options(seed: int) -> Any:
+        return {"model": "rehearsal", "removal_factor": 0.5, "seed": seed, "store": str(tmp_path / "talk.db")}
+
+    owners = [{"name": name, "album": ["a red boat", "a grey cat"]} for name in ("Ana", "Bo")]
+    builder = StateGraph(MessagesState)
+    builder.add_node("speak", tertulia.langgraph.utterance(PEOPLE, **options(1)))
+    builder.add_node("show", tertulia.langgraph.exchange(owners, **options(1)))
+    builder.add_edge(START, "speak")
+    builder.add_edge("speak", "show")
+    graph, state = builder.compile(), {"messages": []}
+    for _ in range(3):
+        state = graph.invoke({"messages": state["messages"]})
+    runs = {
+        run.details.kind if hasattr(run, "details") else len(run.turns): run
+        for run in tt.open_store(tmp_path / "talk.db").runs()
+    }
+    assert len(runs) == 2
+    assert sorted(len(run.turns) for run in runs.values()) == [3, 7]  # a line each, and the two exchanges before

@@ -180,8 +180,8 @@ class Checkpoints(SynchronousSaver, SqliteSaver):
         version = found.checkpoint.get("v")
         if not isinstance(version, int) or version > LATEST_VERSION:
             raise StorageError(
-                f"a checkpoint in {self._path} has the format {version!r:.20}, of another LangGraph; this one reads formats "
-                f"up to {LATEST_VERSION}: update langgraph"
+                f"a checkpoint in {self._path} has the format {version!r:.20}, of another LangGraph; this one "
+                f"reads formats up to {LATEST_VERSION}: update langgraph"
             )
         place, metadata = _place(found.config), dict(found.metadata)
         if IN_METADATA in metadata:
