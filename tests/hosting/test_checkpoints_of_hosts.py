@@ -325,3 +325,11 @@ def test_a_checkpoint_of_a_later_langgraph_is_told(tmp_path: Path) -> None:
 def test_a_checkpointer_on_a_server_is_told() -> None:
     with pytest.raises(UsageError, match="takes a file; for a server"), checkpointer("postgresql://localhost/x"):
         pass
+
+
+def test_a_hosted_run_is_merged_into_another_store(cli: Cli, tmp_path: Path) -> None:
+    graph = speaking(tmp_path, store=str(tmp_path / "tertulia.db"))
+    said = graph.invoke({"messages": [HumanMessage("What about the boat?")]}, thread())["messages"]
+    assert "1 added" in cli("merge", "tertulia.db", "--into", "other.db").out
+    (run,) = tt.open_store(tmp_path / "other.db").runs()
+    assert [turn.text for turn in run.turns] == [message.content for message in said]
