@@ -330,6 +330,6 @@ def test_a_checkpointer_on_a_server_is_told() -> None:
 def test_a_hosted_run_is_merged_into_another_store(cli: Cli, tmp_path: Path) -> None:
     graph = speaking(tmp_path, store=str(tmp_path / "tertulia.db"))
     said = graph.invoke({"messages": [HumanMessage("What about the boat?")]}, thread())["messages"]
-    assert "1 added" in cli("merge", "tertulia.db", "--into", "other.db").out
+    assert "1 added" in cli("merge", "tertulia.db", "--into", "other.db").err
     (run,) = tt.open_store(tmp_path / "other.db").runs()
     assert [turn.text for turn in run.turns] == [message.content for message in said]
