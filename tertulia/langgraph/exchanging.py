@@ -12,7 +12,7 @@ from tertulia.graphs.utterance import FIRST_STEP, LAST_STEP, add_utterance
 from tertulia.langgraph.errors import ParentStateError
 from tertulia.langgraph.host import Host, next_turn
 from tertulia.langgraph.hosted import compile_hosted, task_of
-from tertulia.langgraph.messages import last_place, message_of, text_field, turns_of
+from tertulia.langgraph.messages import message_of, places_of, text_field
 from tertulia.langgraph.people import population_of, read_people
 from tertulia.langgraph.settings import DEFAULT_MODEL, DEFAULT_SEED, host_of
 from tertulia.langgraph.states import (
@@ -122,13 +122,13 @@ class _Exchanging:
 
     async def enter(self, state: State, config: RunnableConfig) -> State:
         """Find the two that meet, the run in which it is recorded, and their albums and memories."""
-        before = last_place(state)
+        before = self._host.last_place(places_of(state), "album_chat")
         population = population_of(self._people, text_field(state, "topic"), self._place)
         context = self._host.after(population, before)
         turn, _ = next_turn(context)
         asker, answerer = self._pair(state, turn)
         context = self._host.enter(context, population, Entered(speaker=f"{asker}, {answerer}"))
-        heard = turns_of(state)
+        heard = {turn for _, turn in places_of(state)}
         past = context.store.steps(context.run, "exchange", Exchange, 1, turn - 1) if turn > 1 else {}
         met = sorted((number, held) for (number, _), held in past.items() if number in heard)
         everybody = belongings_at(population, met, context.parameters)

@@ -177,7 +177,7 @@ class Host:
             before: Run and turn of the last line that a graph of this kind has said.
             speaker: The next speaker; "": those of the coming rounds.
         """
-        source = None if before is None or not self._has(before[0]) else before[0]
+        source = None if before is None else before[0]
         spoken = [] if source is None else self._spoken_in(source)
         found = matched(spoken, lines)
         context = self._continued(start, before, spoken, found, len(lines) > len(found))
@@ -248,6 +248,15 @@ class Host:
                 known.append(Spoken(turn.speaker, " ".join(turn.text.split()), turn.turn))
         return known
 
+    def last_place(self, places: Iterable[tuple[str, int]], *kinds: RunKind) -> tuple[str, int] | None:
+        """Return the first of these places that is in a run of one of these kinds; `None` if none is."""
+        others: set[str] = set()
+        for run, turn in places:
+            if run not in others and self._has(run) and self.open_store().run(run).kind in kinds:
+                return run, turn
+            others.add(run)
+        return None
+
     def _has(self, run: str) -> bool:
         try:
             return self.open_store().run(run).run == run
@@ -256,14 +265,15 @@ class Host:
 
     def guests(self, lines: Sequence[Line], before: tuple[str, int] | None, names: Sequence[str]) -> list[str]:
         """Return the speakers that are none of the people; those of the run stay, though their lines may be gone."""
-        known = self.open_store().start(before[0]).names if before is not None and self._has(before[0]) else ()
+        known = () if before is None else self.open_store().start(before[0]).names
         return [name for name in dict.fromkeys([*known, *(line.speaker for line in lines)]) if name not in names]
 
     def settings_of_graph(self) -> dict[str, Any]:
         """Return all that the results of a graph depend on, besides its own arguments."""
         fields = ("model", "settings", "removal_factor", "seed", "store")
-        additions = None if self.additions == Additions() else self.additions
-        return {**{name: getattr(self, name) for name in fields}, "additions": additions}
+        added = self.additions
+        is_plain = not (added.nodes or added.mechanisms or added.extensions)
+        return {**{name: getattr(self, name) for name in fields}, "additions": None if is_plain else added}
 
     def after(self, start: Start, before: tuple[str, int] | None) -> Context:
         """Return the context of a run that ends with a turn of another, or with none."""
@@ -275,7 +285,7 @@ class Host:
 
     def _known(self, start: Start, before: tuple[str, int] | None) -> Context | None:
         """Return the context of a former run, if it has the same start, model, seed and parameters."""
-        if before is None or not self._has(before[0]):
+        if before is None:
             return None
         store = self.open_store()
         record = store.run(before[0])

@@ -9,10 +9,12 @@ from uuid import uuid4
 
 from langchain_core.runnables.config import RunnableConfig, var_child_runnable_config
 from langgraph.channels import LastValue
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph, StateGraph
 from langgraph.typing import InputT, OutputT, StateT
 
 from tertulia.langgraph.messages import messages_of
+from tertulia.state.errors import UsageError
 
 #: The configurable that holds a parent's messages; LangGraph stores none that begins with two underscores.
 _BESIDE = "__tertulia_messages"
@@ -84,7 +86,17 @@ class HostedGraph(CompiledStateGraph[Any, Any, Any, Any]):
 def compile_hosted(
     graph: StateGraph[StateT, None, InputT, OutputT], settings: Mapping[str, Any], **options: Any
 ) -> CompiledStateGraph[StateT, None, InputT, OutputT]:
-    """Compile a graph; the settings are all that its results depend on, besides its state."""
+    """Compile a graph; the settings are all that its results depend on, besides its state.
+
+    Raises:
+        UsageError: The checkpointer is none.
+    """
+    saver = options.get("checkpointer")
+    if saver is not None and not isinstance(saver, bool | BaseCheckpointSaver):
+        raise UsageError(
+            f"checkpointer={saver!r:.60}: an open saver is expected, such as that of "
+            "with tertulia.langgraph.checkpointer('tertulia.db') as saver"
+        )
     graph.settings = _fingerprint(settings)  # type: ignore[attr-defined]  # LangGraph's copies of the graph keep it
     compiled = graph.compile(**options)
     compiled.__class__ = HostedGraph
@@ -119,7 +131,7 @@ def _task(config: RunnableConfig, messages: Any) -> str:
     path = (config.get("metadata") or {}).get("langgraph_path") or ("",)
     if not configurable.get(_SAVER) or "|" in place or path[0] != _BY_STATE:
         return ""
-    ids = [str(getattr(message, "id", None)) for message in messages or ()]
+    ids = [str(getattr(message, "id", None)) for message in (messages if isinstance(messages, list | tuple) else ())]
     return "\n".join((str(configurable.get("thread_id")), place.partition(":")[0], *ids))
 
 

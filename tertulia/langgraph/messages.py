@@ -1,7 +1,7 @@
 """Between LangChain's messages and the lines of a conversation."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from langchain_core.messages import (
@@ -76,6 +76,8 @@ def messages_of(state: Mapping[str, Any]) -> list[AnyMessage]:
     if isinstance(given, list) and all(isinstance(message, BaseMessage) for message in given):
         return given
     try:
+        if not isinstance(given, list | tuple):
+            raise TypeError(f"it is {given!r:.60}")
         return list(convert_to_messages(given))  # type: ignore[arg-type]
     except (ValueError, TypeError, NotImplementedError, KeyError) as error:
         raise ParentStateError(f"the field `messages` holds no messages: {first_line(error)[:200]}") from error
@@ -122,17 +124,9 @@ def message_of(utterance: Utterance, task: str) -> AIMessage:
     )
 
 
-def last_place(state: Mapping[str, Any]) -> tuple[str, int] | None:
-    """Return run and turn of the last message that one of these graphs has made; `None` if there is none."""
-    for message in reversed(messages_of(state)):
-        if (place := _place(message)) is not None:
-            return place
-    return None
-
-
-def turns_of(state: Mapping[str, Any]) -> set[int]:
-    """Return the turns of the messages in a state that one of these graphs has made."""
-    return {place[1] for place in map(_place, messages_of(state)) if place is not None}
+def places_of(state: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """Yield run and turn of the messages that one of these graphs has made, the last first."""
+    yield from (place for place in map(_place, reversed(messages_of(state))) if place is not None)
 
 
 def _place(message: BaseMessage) -> tuple[str, int] | None:

@@ -31,8 +31,12 @@ def checkpointer(
 
     Raises:
         StorageError: It can't be opened, or is no store; also from any later access that fails.
-        UsageError: Anything else than such a list is given; LangGraph's `True`, for any type, is none.
+        UsageError: The store is on a server; or anything else than such a list is given, such as LangGraph's `True`.
     """
+    if str(store).startswith(("postgresql://", "postgres://")):
+        raise UsageError(
+            f"store={str(store)!r:.60}: checkpointer takes a file; for a server, take LangGraph's PostgresSaver"
+        )
     allowed = None if allowed_msgpack_modules is None else _types(allowed_msgpack_modules)
     with closing(open_connection(str(store), create=True, isolation_level="IMMEDIATE", one_thread=False)) as connection:
         yield GraphCheckpoints(connection, str(store), allowed)

@@ -12,7 +12,7 @@ from tertulia.graphs.group_chat import ORDERS
 from tertulia.graphs.utterance import FIRST_STEP, LAST_STEP, add_utterance
 from tertulia.langgraph.host import Host, next_turn, silence_before
 from tertulia.langgraph.hosted import compile_hosted, task_of
-from tertulia.langgraph.messages import last_place, lines_of, message_of, text_field
+from tertulia.langgraph.messages import lines_of, message_of, places_of, text_field
 from tertulia.langgraph.people import check_people, read_people, start_of
 from tertulia.langgraph.settings import DEFAULT_MODEL, DEFAULT_SEED, host_of, rounds_of
 from tertulia.langgraph.states import GroupChatInput, GroupChatOutput, GroupChatState
@@ -139,7 +139,8 @@ class _Talking:
 
     async def enter(self, state: State, config: RunnableConfig) -> State:
         """Find the run in which the meeting is recorded, and the state of every mind; prepare new people."""
-        lines, before = lines_of(state, self._names), last_place(state)
+        lines = lines_of(state, self._names)
+        before = self._host.last_place(places_of(state), "dialogue", "group_chat")
         guests = self._host.guests(lines, before, self._names)
         mechanisms = tuple(self._host.registry.mechanisms)
         topic = text_field(state, "topic")

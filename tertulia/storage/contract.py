@@ -103,6 +103,12 @@ class Database(Protocol):
     def delete_checkpoints(self, threads: Collection[str]) -> None:
         """Delete LangGraph's checkpoints of threads; inside a transaction."""
 
+    def superseded_sizes(self) -> dict[str, int]:
+        """Return by thread the bytes of LangGraph's checkpoints that it does not go on from, if there are any."""
+
+    def delete_superseded(self, threads: Collection[str]) -> None:
+        """Delete these checkpoints of threads; inside a transaction."""
+
     def check_writable(self) -> None:
         """Raise `StorageError` if nothing can be written."""
 

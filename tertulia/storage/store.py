@@ -110,10 +110,17 @@ class SqlStore(Turns, TurnRowsStore, Streams, Pictures, Likeness):
         runs = self.file.rows("SELECT run FROM runs ORDER BY id") if sizes else []
         return {row["run"]: sizes[row["run"]] for row in runs if row["run"] in sizes}
 
-    def drop_checkpoints(self, runs: Collection[str]) -> None:
-        """Delete the LangGraph checkpoints of runs, and give their space back to the disk."""
+    def superseded_checkpoints(self) -> dict[str, int]:
+        """Return the bytes of checkpoints that threads of a user's own graphs do not go on from, by thread."""
+        sizes = self.file.superseded_sizes()
+        runs = {row["run"] for row in self.file.rows("SELECT run FROM runs")} if sizes else set()
+        return {thread: size for thread, size in sizes.items() if thread not in runs}
+
+    def drop_checkpoints(self, runs: Collection[str], threads: Collection[str] = ()) -> None:
+        """Delete the LangGraph checkpoints of runs, and the superseded ones of threads, and give their space back."""
         with self.file.transaction():
             self.file.delete_checkpoints(runs)
+            self.file.delete_superseded(threads)
         self.file.compact()
 
 

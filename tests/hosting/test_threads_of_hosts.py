@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.types import Send
+from langgraph.types import Command, Send
 from support.hosted import HELLO, PEOPLE, graph_of, speaking, thread
 
 import tertulia as tt
@@ -199,3 +200,20 @@ def test_a_meeting_is_fanned_out_too(tmp_path: Path) -> None:
     held = graph_of(talk).invoke({"messages": [("user", "Hello?")]})["messages"]
     said = fanned_out(talk, [{"messages": held}] * 4)
     assert len({message.id for message in said}) == len(said) == 4 * len({message.content for message in said}) > 0
+
+
+def test_interrupts_at_once_are_answered_by_id(tmp_path: Path) -> None:
+    speak = tertulia.langgraph.utterance(PEOPLE, model="rehearsal", review=True, store=str(tmp_path / "a.db"))
+    builder = StateGraph(MessagesState)
+    builder.add_node("speak", speak)
+    sends = [Send("speak", {"messages": [("user", f"Question {number}?")]}) for number in range(3)]
+    builder.add_conditional_edges(START, lambda state: sends, ["speak"])
+    graph = builder.compile(checkpointer=InMemorySaver())
+    asked = graph.invoke({"messages": []}, thread())["__interrupt__"]
+    proposed = {each.id: each.value["text"] for each in asked}
+    one, other, third = proposed
+    (again,) = graph.invoke(Command(resume={one: True, other: 5, third: "Mine."}), thread())["__interrupt__"]
+    assert again.value["text"] == proposed[other]
+    assert again.id not in (one, third)  # LangGraph gives a second interrupt of a task an id of its own
+    said = graph.invoke(Command(resume={again.id: True}), thread())["messages"]
+    assert {message.content for message in said} == {proposed[one], proposed[other], "Mine."}

@@ -51,7 +51,7 @@ def test_ten_lines_sync_and_async_interrupted_and_resumed(tmp_path: Path) -> Non
         assert shown["text"] == after["utterance"]["text"] == after["messages"][-1].content
     without_place = [{**after["utterance"], "run": ""} for _, after in said.values()]
     assert without_place[0] == without_place[1]
-    assert said["sync"][1]["messages"][-1].id == said["async"][1]["messages"][-1].id
+    assert said["sync"][1]["messages"][-1].id != said["async"][1]["messages"][-1].id
 
 
 def test_words_scores_and_removed_units_are_those_in_the_store(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_time_travel_says_the_same_again_and_branches_without_touching_what_was(
     history = list(graph.get_state_history(thread()))
     before = next(state for state in history if state.next == ("node",) and len(state.values["messages"]) == 2)
     again = graph.invoke(None, before.config)
-    assert [m.content for m in again["messages"]] == [m.content for m in last["messages"]]
+    assert [(m.content, m.id) for m in again["messages"]] == [(m.content, m.id) for m in last["messages"]]
     changed = graph.update_state(before.config, {"messages": [HumanMessage("No, the kingfisher!", name="Bo")]})
     other = graph.invoke(None, changed)
     assert other["messages"][2].content == "No, the kingfisher!"
@@ -168,9 +168,26 @@ def test_a_person_puts_other_words(tmp_path: Path) -> None:
     (run,) = tt.open_store(tmp_path / "talk.db").runs()
     assert run.turns[0].text == "The boat is gone, and that is that."
     assert [candidate.origin for candidate in run.turn(1).candidates][-1] == "by_hand"
-    graph.invoke({"messages": []}, thread())
-    with pytest.raises(UsageError, match=r"^the utterance was answered with 7; resume with True"):
-        graph.invoke(Command(resume=7), thread())
+
+
+@pytest.mark.parametrize("by_id", [False, True])
+def test_a_wrong_answer_is_asked_about_again(tmp_path: Path, by_id: bool) -> None:
+    graph = speaking(tmp_path, review=True)
+
+    def answer(given: Any) -> Any:
+        (asked,) = shown["__interrupt__"]
+        return graph.invoke(Command(resume={asked.id: given} if by_id else given), thread())
+
+    first = (shown := graph.invoke(HELLO, thread()))["__interrupt__"][0].value
+    for wrong in (7, "  ", {"text": "Hm."}, False, ["Hm."]):
+        shown = answer(wrong)
+        again = shown["__interrupt__"][0].value
+        assert again.pop("problem").startswith(f"the utterance was answered with {wrong!r}; resume with True")
+        assert again == first  # the proposed line is still there
+    state = answer(True)
+    assert state["messages"][-1].content == first["text"]
+    assert graph.get_state(thread()).next == ()
+    assert graph.invoke({"messages": []}, thread())["__interrupt__"][0].value["speaker"] == "Bo"
 
 
 _PROGRAM = """
@@ -271,6 +288,7 @@ def test_a_state_that_does_not_fit_is_told(tmp_path: Path, state: Any, given: An
         ({"removal_factor": 1.5}, SettingError, r"^removal_factor=1\.5"),
         ({"settings": {"tempreature": 1}}, UsageError, r"unknown parameter 'tempreature'.*temperature"),
         ({"additions": tt.Additions(nodes={"score": "lenght"})}, SettingError, r"^nodes\.score=lenght"),
+        ({"checkpointer": "a.db"}, UsageError, r"^checkpointer='a\.db': an open saver is expected.*as saver$"),
         ({"seed": "one"}, SettingError, r"^seed=one: a seed is an integer"),
         ({"model": None}, SettingError, r"^model=None: a model is named by a text"),
         ({"lam": 0.5}, UsageError, r"^utterance has no argument 'lam'; write removal_factor=0\.5$"),

@@ -366,8 +366,8 @@ async def test_another_tool_resumes_the_graph_with_the_words(start: Start, seat:
     stopped = await graph.ainvoke(first_state(start), config, context=context)
     (asked,) = stopped["__interrupt__"]
     assert (asked.value["agent"], asked.value["round"]) == (seat, 1)
-    if not asked.value["may_pass"]:
-        stopped = await graph.ainvoke(Command(resume=" "), config, context=context)
+    for unusable in (5, True, {"words": "Hm."}, *([] if asked.value["may_pass"] else [" "])):
+        stopped = await graph.ainvoke(Command(resume=unusable), config, context=context)
         assert stopped["__interrupt__"][0].value == {**asked.value, "again": True}
     await graph.ainvoke(Command(resume="From\nelsewhere."), config, context=context)
     assert context.store.step(RUN, 1, seat, "speak_by_hand", Answer) == Answer(words="From elsewhere.")

@@ -44,7 +44,7 @@ async def test_the_conformance_suite_is_green(registered: Any) -> None:
     failures = {name: result.failures for name, result in report.results.items() if result.failures}
     assert not failures
     assert report.passed_all()
-    optional = {"copy_thread", "delete_for_runs"} if registered is graph_saver else set()
+    optional = {"copy_thread", "delete_for_runs", "prune"} if registered is graph_saver else set()
     assert {name for name, result in report.results.items() if result.passed} == BASE | optional
 
 

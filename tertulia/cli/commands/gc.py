@@ -1,5 +1,6 @@
-"""`gc`: drop checkpoints that finished runs no longer need."""
+"""`gc`: drop checkpoints that finished runs, and threads of a user's own graphs, no longer need."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -16,6 +17,8 @@ _LOST = (
     "replay, diff, export and fork need no checkpoint: the state before and after every node stays."
 )
 
+_LOST_OF_THREADS = "They go on as before; their time travel (get_state_history) begins at the last checkpoint."
+
 
 def gc(
     run: Annotated[
@@ -26,27 +29,37 @@ def gc(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Drop the inner checkpoints of finished runs, and give their space back.
+    """Drop the inner checkpoints of finished runs, and the superseded ones of your graphs' threads; free the space.
 
     Example: tertulia gc --yes
     """
     with open_existing(store) as opened:
         dropped, kept = checkpoints_of(opened, run or [])
-        if yes and dropped:
-            opened.drop_checkpoints(dropped)
+        threads = {} if run else opened.superseded_checkpoints()
+        if yes and (dropped or threads):
+            opened.drop_checkpoints(dropped, threads)
     if as_json:
         rows = [{"run": name, "bytes": size} for name, size in dropped.items()]
-        print_json({"schema_version": SCHEMA_VERSION, "runs": rows, "done": yes, "kept": kept})
+        old = [{"thread": name, "bytes": size} for name, size in threads.items()]
+        print_json({"schema_version": SCHEMA_VERSION, "runs": rows, "threads": old, "done": yes, "kept": kept})
         return
     console = data()
     for name, status in kept.items():
         console.print(plain(f"{name} is {status}, and keeps its checkpoints: it goes on from them"))
-    if not dropped:
-        console.print(plain("no finished run has checkpoints; nothing to do"))
-        return
     verb = "dropped" if yes else "would drop"
-    size = f"{sum(dropped.values()) / 1e6:.1f} MB"
-    console.print(plain(f"{verb} the checkpoints of {counted(len(dropped), 'finished run')}, {size}"))
-    console.print(plain(_LOST, "dim"))
-    if not yes:
+    if dropped:
+        of_runs = counted(len(dropped), "finished run")
+        console.print(plain(f"{verb} the checkpoints of {of_runs}, {_megabytes(dropped)}"))
+        console.print(plain(_LOST, "dim"))
+    if threads:
+        of_threads = counted(len(threads), "thread")
+        console.print(plain(f"{verb} the superseded checkpoints of {of_threads} of your graphs, {_megabytes(threads)}"))
+        console.print(plain(_LOST_OF_THREADS, "dim"))
+    if not (dropped or threads):
+        console.print(plain("no finished run has checkpoints, and no thread superseded ones; nothing to do"))
+    elif not yes:
         console.print(plain("to do it: tertulia gc --yes"))
+
+
+def _megabytes(sizes: Mapping[str, int]) -> str:
+    return f"{sum(sizes.values()) / 1e6:.1f} MB"

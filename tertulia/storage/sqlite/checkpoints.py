@@ -23,15 +23,18 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.pregel._checkpoint import LATEST_VERSION
 from langgraph.types import Interrupt, Send
 from typing_extensions import override
 
+from tertulia.state.errors import StorageError, UsageError
 from tertulia.state.text import first_line
 from tertulia.storage.addresses import StoreAddress
 from tertulia.storage.faults import record_faults, storage_faults
 from tertulia.storage.sqlite.checksums import CHANNEL, IN_METADATA, damaged_writes, is_damaged, packed_checksum, task_of
 from tertulia.storage.sqlite.host_types import HostSerializer, damaged_checkpoint
 from tertulia.storage.sqlite.opening import open_connection
+from tertulia.storage.sqlite.retention import remove_superseded
 
 #: The checkpoints behind another one of a thread: later ones, and those of subgraphs.
 BEHIND = "thread_id = {} AND (checkpoint_id > {} OR checkpoint_ns != '')"
@@ -177,6 +180,12 @@ class Checkpoints(SynchronousSaver, SqliteSaver):
 
         The connection must be locked.
         """
+        version = found.checkpoint.get("v")
+        if not isinstance(version, int) or version > LATEST_VERSION:
+            raise StorageError(
+                f"a checkpoint in {self._path} has the format {version!r:.20}, of another LangGraph; this one "
+                f"reads formats up to {LATEST_VERSION}: update langgraph"
+            )
         place, metadata = _place(found.config), dict(found.metadata)
         if IN_METADATA in metadata:
             (row,) = self.conn.execute(f"SELECT checkpoint FROM checkpoints WHERE {_OF_CHECKPOINT}", place).fetchall()
@@ -246,6 +255,22 @@ class GraphCheckpoints(Checkpoints):
                 for table in ("writes", "checkpoints"):
                     where = f"(thread_id, checkpoint_ns, checkpoint_id) IN ({of_runs})"
                     cursor.execute(f"DELETE FROM {table} WHERE {where}", (str(run),))
+
+    @override
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Delete the checkpoints that threads do not go on from (`superseded`), or, by `delete`, all of them."""
+        if strategy not in ("keep_latest", "delete"):
+            raise UsageError(f"strategy={strategy!r:.60}: keep_latest or delete is expected")
+        for thread in map(str, thread_ids):
+            if strategy == "delete":
+                self.delete_thread(thread)
+            else:
+                with self.cursor():
+                    remove_superseded(self.conn, thread)
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Delete the checkpoints that threads do not go on from."""
+        self.prune(thread_ids, strategy=strategy)
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete the checkpoints that LangGraph made in these runs of its."""

@@ -18,6 +18,7 @@ from tertulia.storage.dialects import SQLITE
 from tertulia.storage.faults import UNWRITABLE, damaged, hearing, storage_faults
 from tertulia.storage.sqlite.locks import Drivers, clear_locks, drive_lock
 from tertulia.storage.sqlite.opening import MEMORY, open_connection
+from tertulia.storage.sqlite.retention import remove_superseded, superseded
 from tertulia.storage.terms import UNSPACED, Term, holds_terms
 from tertulia.storage.values import Query, Value, bound, compared, decoded_if_text, read, read_rows
 
@@ -287,6 +288,21 @@ class StoreFile(Database):
     def delete_checkpoints(self, threads: Collection[str]) -> None:
         for table in self._made(*_CHECKPOINT_TABLES):
             self.write(f"DELETE FROM {table} WHERE thread_id IN {SQLITE.given_texts}", json.dumps([*threads]))
+
+    @override
+    def superseded_sizes(self) -> dict[str, int]:
+        with storage_faults(self.path):
+            sizes = {
+                thread: sum(size for _, _, size in superseded(self._connection, thread))
+                for thread in self.checkpoint_sizes()
+            }
+        return {thread: size for thread, size in sizes.items() if size}
+
+    @override
+    def delete_superseded(self, threads: Collection[str]) -> None:
+        with storage_faults(self.path):
+            for thread in threads:
+                remove_superseded(self._connection, thread)
 
     def _made(self, *tables: str) -> list[str]:
         given = f"SELECT name FROM sqlite_master WHERE type = 'table' AND name IN {SQLITE.given_texts}"
