@@ -1,14 +1,14 @@
 """The computation of a turn: the steps of agents' cognition, and the trace of every node."""
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
 from pydantic import ConfigDict, TypeAdapter
 from typing_extensions import override
 
 from tertulia.state.cognition import Assessment, Trace
 from tertulia.state.records import Record
-from tertulia.state.store import AnyRecord, CognitionStore
+from tertulia.state.store import AnyRecord, CognitionStore, StepsOfRound
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.parts.contents import Contents, at_one_moment
 from tertulia.storage.tables import Table
@@ -29,6 +29,18 @@ NO_LIMIT = 2**62
 _OF_A_RUN = "JOIN lineage ON ancestor = steps.run AND round <= rounds WHERE lineage.run = ?"
 
 
+class RoundRows(StepsOfRound):
+    """The rows of the steps of a round, by agent and node; each is read as a record when it is asked for."""
+
+    def __init__(self, records: Mapping[tuple[str, str], str], read: Callable[[type[Any], str], Any]) -> None:
+        self._records, self._read = records, read
+
+    @override
+    def step(self, agent: str, node: str, kind: type[AnyRecord]) -> AnyRecord | None:
+        record = self._records.get((agent, node))
+        return None if record is None else self._read(kind, record)
+
+
 class Cognition(Contents, CognitionStore):
     """Steps and traces of a store file; every row has a deterministic key."""
 
@@ -45,6 +57,12 @@ class Cognition(Contents, CognitionStore):
         key = "AND round = ? AND agent = ? AND node = ? ORDER BY depth LIMIT 1"
         rows = Table(self.file, "steps").select(f"{_OF_A_RUN} {key}", run, round, agent, node)
         return self._record(kind, rows[0]["record"]) if rows else None
+
+    @override
+    def steps_of_round(self, run: str, round: int) -> "RoundRows":
+        of_round = f"{_OF_A_RUN} AND round BETWEEN ? AND ? ORDER BY depth DESC"  # with `=`, SQLite reads all before it
+        rows = Table(self.file, "steps").select(of_round, run, round, round)
+        return RoundRows({(row["agent"], row["node"]): row["record"] for row in rows}, self._record)
 
     @at_one_moment
     @override

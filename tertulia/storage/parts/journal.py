@@ -59,8 +59,11 @@ class Journal(Cognition, CallStore):
 
     @at_one_moment
     @override
-    def calls_between(self, run: str, first: int, last: int, without_shared: bool = False) -> list[Call]:
-        return [self._call(row) for row in self._call_rows(run, first, last, without_shared)]
+    def calls_between(
+        self, run: str, first: int, last: int, without_shared: bool = False, agent: str | None = None
+    ) -> list[Call]:
+        rows = self._call_rows(run, first, last, without_shared)
+        return [self._call(row) for row in rows if agent in (None, row["agent"])]
 
     @at_one_moment
     @override
