@@ -11,7 +11,7 @@ from tertulia.state.records import Record
 from tertulia.state.store import AnyRecord, CognitionStore, StepsOfRound
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.parts.contents import Contents, at_one_moment
-from tertulia.storage.tables import Table
+from tertulia.storage.tables import Table, select_tuples
 from tertulia.storage.values import DamagedValueError, Value, json_text, packed, parsed, unpacked
 
 #: The tables whose rows belong to a turn, each with the column that numbers it.
@@ -108,7 +108,8 @@ class Cognition(Contents, CognitionStore):
         rows = Table(self.file, "traces").select("WHERE run = ? AND turn = ?", run, turn)
         for table, count in self._counts(rows[0]["stored"]) if rows else ():
             # Read, not counted: the rest of a key may have been altered too, by which a row is found.
-            found = len(Table(self.file, table).select(f"WHERE run = ? AND {_OF_A_TURN[table]} = ?", run, turn))
+            of_turn = f"WHERE run = ? AND {_OF_A_TURN[table]} = ?"
+            found = len(select_tuples(self.file, table, of_turn, run, turn).values)
             if found < count:
                 raise damaged(self.path, f"turn {turn} of run {run} has {found} of {count} rows in {table}")
 
