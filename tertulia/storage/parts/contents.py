@@ -258,7 +258,7 @@ def _canonical(prompt: Prompt) -> str:
     return hashed_text(prompt.layout, prompt.speaker, map(unit_text, prompt.units))
 
 
-@lru_cache(maxsize=8192)  # the units of a prompt are those of the prompt before
+@lru_cache(maxsize=2048)  # the units of a prompt are those of the prompt before
 def _unit_with_text(**fields: Any) -> tuple[Unit, str]:
     unit = Unit(**fields)
     return unit, unit_text(unit)

@@ -20,7 +20,7 @@ REFERENCE = "~"
 SHARED_FROM = 40
 
 #: So many values are remembered at least, and at most twice as many; one that repeats later is kept again.
-REMEMBERED = 50_000
+REMEMBERED = 20_000
 
 #: Bytes of JSON in a chunk before it is compressed: read in some ten milliseconds.
 CHUNK_BYTES = 256 * 1024
