@@ -175,6 +175,13 @@ class TurnStore(Protocol):
         """Return how a turn came about; `NotFoundError` if there is no such turn."""
 
 
+class StepsOfRound(Protocol):
+    """The results of the steps of a round."""
+
+    def step(self, agent: str, node: str, kind: type[AnyRecord]) -> AnyRecord | None:
+        """Return the result of that step, read as a record of that kind; `None` if it was not taken."""
+
+
 class CognitionStore(Protocol):
     """Steps of agents' cognition, and the trace of every node."""
 
@@ -190,6 +197,9 @@ class CognitionStore(Protocol):
 
     def step(self, run: str, round: int, agent: str, node: str, kind: type[AnyRecord]) -> AnyRecord | None:
         """Return the result of that step, read as a record of that kind; `None` if it was not taken."""
+
+    def steps_of_round(self, run: str, round: int) -> "StepsOfRound":
+        """Return the results of all steps of a round, read at once."""
 
     def steps(
         self,
@@ -230,8 +240,13 @@ class CallStore(Protocol):
     def calls(self, run: str, round: int | None = None, without_shared: bool = False) -> list[Call]:
         """Return the calls of a run in the order of storing; `without_shared` leaves out those of its parent."""
 
-    def calls_between(self, run: str, first: int, last: int, without_shared: bool = False) -> list[Call]:
-        """Return those of the rounds `first` to `last`."""
+    def calls_between(
+        self, run: str, first: int, last: int, without_shared: bool = False, agent: str | None = None
+    ) -> list[Call]:
+        """Return those of the rounds `first` to `last`, of one agent if it is named."""
+
+    def calls_in_brief(self, run: str, first: int, last: int | None = None, without_shared: bool = False) -> list[Call]:
+        """Return those of the rounds `first` to `last` without arguments, replies and values: a tenth of the time."""
 
     def unsent(self, run: str) -> dict[str, frozenset[str]]:
         """Return by model the parameters of sampling that its server did not take (`Reply.unsent`), in any round."""

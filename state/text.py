@@ -7,6 +7,7 @@ into JSON, `worlds.yaml_file` for messages that quote a file.
 
 import re
 import shlex
+from functools import lru_cache
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -31,6 +32,7 @@ def path_argument(path: str) -> str:
     return shlex.quote(f"./{path}" if path.startswith("-") else path)
 
 
+@lru_cache(maxsize=2048)  # the units of a prompt are those of the prompt before
 def folded(text: str) -> str:
     """Return the words of a text in lower case; the text itself if it has none."""
     return " ".join(folded_words(text)) or text

@@ -51,9 +51,10 @@ def html_of_run(store: SqlStore, run: str) -> Iterator[str]:
         UsageError: The page is not built.
         StorageError: The store can't be read.
     """
-    record = store.run(run)
     page = built_page()
-    documents = _collect(store, record)
+    with store.reading():
+        record = store.run(run)
+        documents = _collect(store, record)
     yield from page.before(f"{record.run} · Tertulia")
     about = {"documents": documents.numbers, "missing": documents.missing, "firsts": documents.firsts}
     of_run = f'data-run="{_attribute(record.run)}" data-version="{_attribute(version("tertulia"))}"'

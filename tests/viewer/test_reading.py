@@ -10,13 +10,18 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from support.exported_page import unpacked_values, whole
 from support.requests_to_page import ask
 from support.viewer_page import serving
 
 import tertulia
+from tertulia.storage.sqlite.database import StoreFile
 from tertulia.storage.store import SqlStore
 from tertulia.viewer import server
+from tertulia.viewer.documents import value_table
+from tertulia.viewer.documents.by_path import document_at
 from tertulia.viewer.documents.figures import KeptFigures, RunFigures, figures_page
+from tertulia.viewer.documents.value_table import ValueTable
 from tertulia.viewer.store_reader import StoreReader
 
 
@@ -110,3 +115,28 @@ def test_a_list_waits_for_no_figures_and_figures_that_nobody_waits_for_are_not_r
         may_go.set()
         assert ask(address, "api/runs/last/figures").json == {"run": "last"}
     assert asked == ["0", "last"]
+
+
+def test_a_meeting_is_exported_with_few_statements_a_turn(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    statements, executed = list[str](), StoreFile.executed
+
+    def counted(file: StoreFile, sql: str, values: Any) -> Any:
+        statements.append(sql)
+        return executed(file, sql, values)
+
+    with SqlStore.open(store) as opened:
+        record = next(run for run in opened.runs() if run.scenario == "team_building" and run.parent is None)
+        monkeypatch.setattr(StoreFile, "executed", counted)
+        pages = [document_at(opened, f"runs/{record.run}/turns/{turn}") for turn in range(1, record.turns + 1)]
+    assert [len(page["cognition"]) for page in pages] == [5] * record.turns
+    assert len(statements) / record.turns < 35  # one for each step of each agent would be twice as many
+
+
+def test_values_that_are_forgotten_are_kept_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(value_table, "REMEMBERED", 10)
+    table, texts = ValueTable(), [f"{'a long text with the number ' * 3}{number}" for number in range(30)]
+    documents = [{"texts": texts[at : at + 6], "more": [{"text": text} for text in texts[:4]]} for at in range(25)] * 2
+    numbers = [table.add(document) for document in documents]
+    table.close_chunk()
+    values = unpacked_values(table.chunks)
+    assert [whole(values, number) for number in numbers] == documents

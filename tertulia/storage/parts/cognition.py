@@ -1,17 +1,17 @@
 """The computation of a turn: the steps of agents' cognition, and the trace of every node."""
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
 from pydantic import ConfigDict, TypeAdapter
 from typing_extensions import override
 
 from tertulia.state.cognition import Assessment, Trace
 from tertulia.state.records import Record
-from tertulia.state.store import AnyRecord, CognitionStore
+from tertulia.state.store import AnyRecord, CognitionStore, StepsOfRound
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.parts.contents import Contents, at_one_moment
-from tertulia.storage.tables import Table
+from tertulia.storage.tables import Table, select_tuples
 from tertulia.storage.values import DamagedValueError, Value, json_text, packed, parsed, unpacked
 
 #: The tables whose rows belong to a turn, each with the column that numbers it.
@@ -27,6 +27,18 @@ _COUNTS: TypeAdapter[_Counts] = TypeAdapter(_Counts, config=ConfigDict(defer_bui
 NO_LIMIT = 2**62
 
 _OF_A_RUN = "JOIN lineage ON ancestor = steps.run AND round <= rounds WHERE lineage.run = ?"
+
+
+class RoundRows(StepsOfRound):
+    """The rows of the steps of a round, by agent and node; each is read as a record when it is asked for."""
+
+    def __init__(self, records: Mapping[tuple[str, str], str], read: Callable[[type[Any], str], Any]) -> None:
+        self._records, self._read = records, read
+
+    @override
+    def step(self, agent: str, node: str, kind: type[AnyRecord]) -> AnyRecord | None:
+        record = self._records.get((agent, node))
+        return None if record is None else self._read(kind, record)
 
 
 class Cognition(Contents, CognitionStore):
@@ -45,6 +57,12 @@ class Cognition(Contents, CognitionStore):
         key = "AND round = ? AND agent = ? AND node = ? ORDER BY depth LIMIT 1"
         rows = Table(self.file, "steps").select(f"{_OF_A_RUN} {key}", run, round, agent, node)
         return self._record(kind, rows[0]["record"]) if rows else None
+
+    @override
+    def steps_of_round(self, run: str, round: int) -> "RoundRows":
+        of_round = f"{_OF_A_RUN} AND round BETWEEN ? AND ? ORDER BY depth DESC"  # with `=`, SQLite reads all before it
+        rows = Table(self.file, "steps").select(of_round, run, round, round)
+        return RoundRows({(row["agent"], row["node"]): row["record"] for row in rows}, self._record)
 
     @at_one_moment
     @override
@@ -90,7 +108,8 @@ class Cognition(Contents, CognitionStore):
         rows = Table(self.file, "traces").select("WHERE run = ? AND turn = ?", run, turn)
         for table, count in self._counts(rows[0]["stored"]) if rows else ():
             # Read, not counted: the rest of a key may have been altered too, by which a row is found.
-            found = len(Table(self.file, table).select(f"WHERE run = ? AND {_OF_A_TURN[table]} = ?", run, turn))
+            of_turn = f"WHERE run = ? AND {_OF_A_TURN[table]} = ?"
+            found = len(select_tuples(self.file, table, of_turn, run, turn).values)
             if found < count:
                 raise damaged(self.path, f"turn {turn} of run {run} has {found} of {count} rows in {table}")
 

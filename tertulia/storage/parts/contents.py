@@ -4,7 +4,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from typing_extensions import override
@@ -130,8 +130,9 @@ class Contents(ContentStore):
             content,
         )
         with record_faults(self.path):
-            prompt = Prompt(units=tuple(Unit(**unit) for unit in units), **found[0])
-        verified(_canonical(prompt), content, self.path)
+            read = [_unit_with_text(**unit) for unit in units]
+            prompt = Prompt(units=tuple(unit for unit, _ in read), **found[0])
+        verified(hashed_text(prompt.layout, prompt.speaker, (text for _, text in read)), content, self.path)
         return prompt
 
     def removable_units(self, prompts: Collection[str]) -> dict[str, list[str]]:
@@ -255,6 +256,12 @@ def _listed(unit_ids: Iterable[int]) -> str:
 
 def _canonical(prompt: Prompt) -> str:
     return hashed_text(prompt.layout, prompt.speaker, map(unit_text, prompt.units))
+
+
+@lru_cache(maxsize=2048)  # the units of a prompt are those of the prompt before
+def _unit_with_text(**fields: Any) -> tuple[Unit, str]:
+    unit = Unit(**fields)
+    return unit, unit_text(unit)
 
 
 def unit_text(unit: Unit) -> str:

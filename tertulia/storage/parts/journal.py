@@ -59,7 +59,20 @@ class Journal(Cognition, CallStore):
 
     @at_one_moment
     @override
-    def calls_between(self, run: str, first: int, last: int, without_shared: bool = False) -> list[Call]:
+    def calls_between(
+        self, run: str, first: int, last: int, without_shared: bool = False, agent: str | None = None
+    ) -> list[Call]:
+        rows = self._call_rows(run, first, last, without_shared)
+        return [self._call(row) for row in rows if agent in (None, row["agent"])]
+
+    @at_one_moment
+    @override
+    def calls_in_brief(self, run: str, first: int, last: int | None = None, without_shared: bool = False) -> list[Call]:
+        rows = self._call_rows(run, first, NO_LIMIT if last is None else last, without_shared)
+        with call_faults(self.path):
+            return [Call.model_validate({name: row[name] for name in _AS_STORED}) for row in rows]
+
+    def _call_rows(self, run: str, first: int, last: int, without_shared: bool) -> list[dict[str, Any]]:
         self.check_run(run, first, last, ("calls",))
         rows = Table(self.file, "calls").select(
             f"""{_PARAMETERS} JOIN lineage ON ancestor = calls.run AND round <= rounds
@@ -68,8 +81,7 @@ class Journal(Cognition, CallStore):
             *(run, first, last, without_shared),
             also="hash, text",
         )
-        calls = [self._call(row) for row in rows]
-        return list({(call.round, call.agent, call.node, call.attempt): call for call in calls}.values())
+        return [*{(row["round"], row["agent"], row["node"], row["attempt"]): row for row in rows}.values()]
 
     @at_one_moment
     @override

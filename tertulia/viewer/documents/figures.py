@@ -21,8 +21,8 @@ from tertulia.views.measuring.participation import (
 )
 from tertulia.views.reading.exchanges import spoken_turns
 
-#: Utterances over which the running mean of lengths is taken; runs of which figures are kept.
-WINDOW, _KEPT = 10, 6
+#: Utterances over which the running mean of lengths is taken; runs of which figures are kept; turns read at once.
+WINDOW, _KEPT, _AT_ONCE = 10, 6, 250
 
 
 class RunFigures:
@@ -40,10 +40,11 @@ class RunFigures:
         self.making: dict[str, list[Any]] = {name: [] for name in ("turn", *_MAKING)}
 
     def read(self, store: SqlStore, record: RunRecord, start: Start) -> None:
-        """Read the turns since those that were read."""
-        first, last = self._turns + 1, record.turns
-        if first > last:
-            return
+        """Read the turns since those that were read, some at a time: the minds of a whole run take a lot of memory."""
+        while self._turns < record.turns:
+            self._read_some(store, record, start, self._turns + 1, min(self._turns + _AT_ONCE, record.turns))
+
+    def _read_some(self, store: SqlStore, record: RunRecord, start: Start, first: int, last: int) -> None:
         spoken = [turn for turn in spoken_turns(store, record.run, start, first, last) if turn.speaker is not None]
         summaries = store.summaries(record.run, first, last)
         if not isinstance(start, Population):

@@ -5,7 +5,7 @@ from tertulia.state.parameters import Parameters
 from tertulia.state.words import words
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.spoken import spoken
-from tertulia.views.measuring.costs import calls_paid, cost_document
+from tertulia.views.measuring.costs import calls_in_brief, cost_document
 from tertulia.views.reading.actions import with_actions
 from tertulia.views.reading.documents import turn_document
 from tertulia.views.reading.removal import retained
@@ -96,5 +96,5 @@ def states_page(store: SqlStore, run: str, turn: int) -> Document:
 def cost_page(store: SqlStore, run: str, turn: int | None = None) -> Document:
     """Return the cost of the calls of a turn, or of a whole run."""
     record = store.run(run)
-    costs = cost_document(calls_paid(store, record, turn), not record.rehearsed)
+    costs = cost_document(calls_in_brief(store, record, turn), not record.rehearsed)
     return {"schema_version": SCHEMA_VERSION, "run": record.run, **costs}

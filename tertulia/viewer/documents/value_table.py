@@ -7,6 +7,7 @@ number. Values are kept in compressed chunks that can be read one by one.
 import json
 import zlib
 from base64 import b64encode
+from functools import lru_cache
 from hashlib import blake2b
 from json.encoder import encode_basestring_ascii
 from math import isfinite
@@ -17,6 +18,9 @@ REFERENCE = "~"
 
 #: A value of so many bytes of JSON has a number; a shorter one takes no more room than a reference.
 SHARED_FROM = 40
+
+#: So many values are remembered at least, and at most twice as many; one that repeats later is kept again.
+REMEMBERED = 20_000
 
 #: Bytes of JSON in a chunk before it is compressed: read in some ten milliseconds.
 CHUNK_BYTES = 256 * 1024
@@ -35,7 +39,10 @@ class ValueTable:
     def __init__(self) -> None:
         self.chunks: list[str] = []
         self.firsts: list[int] = []
-        self._numbers: dict[bytes, int] = {}
+        self._count = 0
+        self._recent: dict[bytes, int] = {}  # numbers by digest
+        self._earlier: dict[bytes, int] = {}
+        self._texts: dict[str, str] = {}  # references to texts
         self._open: list[str] = []
         self._open_bytes = 0
 
@@ -52,7 +59,7 @@ class ValueTable:
     def close_chunk(self) -> None:
         """Compress the values of the open chunk; later ones are in another."""
         if self._open:
-            self.firsts.append(len(self._numbers) - len(self._open))
+            self.firsts.append(self._count - len(self._open))
             self.chunks.append(packed(f"[{','.join(self._open)}]"))
             self._open, self._open_bytes = [], 0
 
@@ -62,36 +69,60 @@ class ValueTable:
         return sum(map(len, self.chunks))
 
     def _encoded(self, value: Any) -> str:
-        if isinstance(value, str):
+        kind = type(value)
+        if kind is str:
+            if (known := self._texts.get(value)) is not None:
+                return known
             text = encode_basestring_ascii(REFERENCE + value if value.startswith(REFERENCE) else value)
-        elif isinstance(value, dict):
-            members = [f"{encode_basestring_ascii(str(key))}:{self._encoded(inner)}" for key, inner in value.items()]
-            text = f"{{{','.join(members)}}}"
-        elif isinstance(value, list | tuple):
-            text = f"[{','.join(map(self._encoded, value))}]"
-        elif isinstance(value, float) and isfinite(value):
+        elif kind is dict:
+            text = f"{{{','.join([f'{_key(key)}:{self._encoded(inner)}' for key, inner in value.items()])}}}"
+        elif kind is list or kind is tuple:
+            text = f"[{','.join([self._encoded(inner) for inner in value])}]"
+        elif kind is int or (kind is float and isfinite(value)):
             return repr(value)  # as JSON has it, in a tenth of the time: states are full of figures
         else:
-            return json.dumps(value, allow_nan=False)
-        return text if len(text) < SHARED_FROM else f'"{REFERENCE}{_base36(self._number(text))}"'
+            return _CONSTANTS[value] if kind is bool or value is None else json.dumps(value, allow_nan=False)
+        if len(text) < SHARED_FROM:
+            return text
+        reference = f'"{REFERENCE}{_base36(self._number(text))}"'
+        if kind is str:
+            if len(self._texts) >= REMEMBERED:
+                self._texts.clear()
+            self._texts[value] = reference
+        return reference
 
     def _number(self, text: str) -> int:
-        """Return the number of a new or known value."""
+        """Return the number of a value: that of the same value, if it is remembered."""
         digest = blake2b(text.encode("ascii"), digest_size=16).digest()
-        known = self._numbers.get(digest)
-        if known is not None:
-            return known
-        number = self._numbers[digest] = len(self._numbers)
+        known = self._recent.get(digest)
+        if known is None:
+            if len(self._recent) >= REMEMBERED:
+                self._recent, self._earlier = {}, self._recent
+            known = self._recent[digest] = self._earlier.get(digest, self._count)
+            if known == self._count:
+                self._keep(text)
+        return known
+
+    def _keep(self, text: str) -> None:
+        self._count += 1
         self._open.append(text)
         self._open_bytes += len(text)
         if self._open_bytes >= CHUNK_BYTES:
             self.close_chunk()
-        return number
+
+
+#: What JSON has for each of these.
+_CONSTANTS = {None: "null", True: "true", False: "false"}
+
+
+@lru_cache(maxsize=4096)
+def _key(key: str) -> str:
+    return encode_basestring_ascii(str(key))
 
 
 def packed(text: str) -> str:
     """Return ASCII text as a zlib stream in base64, the same for the same text."""
-    return b64encode(zlib.compress(text.encode("ascii"), 9)).decode("ascii")
+    return b64encode(zlib.compress(text.encode("ascii"))).decode("ascii")
 
 
 def _base36(number: int) -> str:

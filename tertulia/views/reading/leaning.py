@@ -46,17 +46,19 @@ def reasons(details: LineDetails) -> list[Reason] | None:
     units = details.nameable
     if details.measured:
         units = [unit for unit in details.informing if unit.id in details.measured]
-    found = [_reason(details, unit, (scores or {}).get(unit.id)) for unit in units]
+    tokens = details.checked.tokens or line_tokens(details)
+    found = [_reason(details, unit, (scores or {}).get(unit.id), tokens) for unit in units]
     kept = [reason for reason in found if reason is not None]
     kept.sort(key=lambda reason: (not reason.measured, -(reason.loss or reason.score or 0.0)))
     copies = copies_of([unit for unit in details.informing if unit.id not in details.record.removed])
     first = {copies[reason.unit.id]: reason for reason in reversed(kept)}
-    return [replace(reason, copies=len(alike)) for reason in kept if first[alike := copies[reason.unit.id]] is reason]
+    firsts = [(reason, len(alike)) for reason in kept if first[alike := copies[reason.unit.id]] is reason]
+    return [reason if number == 1 else replace(reason, copies=number) for reason, number in firsts]
 
 
-def _reason(details: LineDetails, unit: Unit, score: float | None) -> Reason | None:
+def _reason(details: LineDetails, unit: Unit, score: float | None, tokens: int) -> Reason | None:
     """Return a unit as a reason for the line; `None` if it is none."""
-    measured, tokens = details.measured.get(unit.id), details.checked.tokens or line_tokens(details)
+    measured = details.measured.get(unit.id)
     if measured is not None:
         if measured < LEAST_LOSS:
             return None

@@ -17,9 +17,9 @@ from tertulia.state.cognition import (
     WillingnessRatings,
 )
 from tertulia.state.errors import NotFoundError, nearest_hint
-from tertulia.state.meeting import Meeting, Start, WillingnessWeights
+from tertulia.state.meeting import Attendee, Meeting, Start, WillingnessWeights
 from tertulia.state.seat import Answer
-from tertulia.state.store import Store
+from tertulia.state.store import StepsOfRound, Store
 
 
 @dataclass(frozen=True)
@@ -95,35 +95,42 @@ def active_mechanisms(need: InformationNeed | None) -> list[str]:
 
 def read_round(store: Store, run: str, round: int, meeting: Meeting) -> Round:
     """Return a round of a run."""
-    agents = (_read_agent(store, run, round, name, meeting) for name in meeting.names)
+    steps, characters = store.steps_of_round(run, round), read_characters(store, run)
+    before = store.steps(run, "bid", Bid, round - 1, round - 1)
+    agents = (
+        _read_agent(steps, meeting.participant(name), characters.get(name), before.get((round - 1, name)))
+        for name in meeting.names
+    )
     return Round(
         round=round,
         agents=tuple(agent for agent in agents if agent is not None),
-        floor=store.step(run, round, "", "floor", Floor),
+        floor=steps.step("", "floor", Floor),
     )
 
 
-def _read_agent(store: Store, run: str, round: int, name: str, meeting: Meeting) -> AgentRound | None:
+def _read_agent(
+    steps: StepsOfRound, attendee: Attendee, character: Character | None, before: Bid | None
+) -> AgentRound | None:
     """Return the cognition of an agent in a round; `None` if the agent was not present."""
-    perception = store.step(run, round, name, "perceive", Perception)
+    name = attendee.persona.name
+    perception = steps.step(name, "perceive", Perception)
     if perception is None:
         return None
-    need = store.step(run, round, name, "choose_mechanisms", InformationNeed)
-    answer = store.step(run, round, name, "speak_by_hand", Answer)
-    character, attendee = store.step(run, 0, name, "prepare", Character), meeting.participant(name)
-    findings = {mechanism: store.step(run, round, name, mechanism, Finding) for mechanism in active_mechanisms(need)}
+    need = steps.step(name, "choose_mechanisms", InformationNeed)
+    answer = steps.step(name, "speak_by_hand", Answer)
+    findings = {mechanism: steps.step(name, mechanism, Finding) for mechanism in active_mechanisms(need)}
     return AgentRound(
         agent=name,
         weights=attendee.weights,
         perception=perception,
         need=need,
         findings={mechanism: finding for mechanism, finding in findings.items() if finding is not None},
-        assessment=store.step(run, round, name, "assess", Assessment),
-        ratings=store.step(run, round, name, "decide", WillingnessRatings),
-        bid=store.step(run, round, name, "bid", Bid),
+        assessment=steps.step(name, "assess", Assessment),
+        ratings=steps.step(name, "decide", WillingnessRatings),
+        bid=steps.step(name, "bid", Bid),
         typed=None if answer is None else answer.words,
-        touch=store.step(run, round, name, "hear", Touch),
-        before=store.step(run, round - 1, name, "bid", Bid) if round > 1 else None,
+        touch=steps.step(name, "hear", Touch),
+        before=before,
         propensity=None if character is None else propensity_of(attendee, character.big_five),
     )
 
@@ -135,7 +142,7 @@ def read_characters(store: Store, run: str) -> dict[str, Character]:
 
 def calls_of(store: Store, run: str, round: int, agent: str) -> list[Call]:
     """Return the model calls of an agent in a round (empty name: those of the group)."""
-    return [call for call in store.calls(run, round) if call.agent == agent]
+    return store.calls_between(run, round, round, agent=agent)
 
 
 def find_agent(given: str, start: Start, run: str) -> str:

@@ -4,11 +4,14 @@ The reasons of a line are read from the line (`tertulia.views.reading.leaning`),
 possible responses: neither is told under the other's name. Every figure is stored, or follows from what is stored.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
 
 from tertulia.state.line_edit import EDITED_ATTEMPT
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import HOSTED_SCENARIO, Candidate, RunRecord
+from tertulia.state.same import Same
 from tertulia.state.text import clean, counted
 from tertulia.views.reading.exchanges import RecordedExchange
 from tertulia.views.reading.removal import retained
@@ -77,7 +80,12 @@ def parameters_of_speaker(details: LineDetails) -> Parameters:
 def parameters_of(run: RunRecord, name: str) -> Parameters:
     """Return the parameters of a participant."""
     own = run.participant_models.get(name)
-    return Parameters.model_validate(run.parameters if own is None else own.parameters)
+    return _validated(Same(run.parameters if own is None else own.parameters))
+
+
+@lru_cache(maxsize=64)  # asked for each agent, and several times for each line
+def _validated(parameters: Same[Mapping[str, Any]]) -> Parameters:
+    return Parameters.model_validate(parameters.held)
 
 
 # --- removed units -----------------------------------------------------------------------------------------------
