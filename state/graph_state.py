@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from tertulia.state.inner_places import Address, nobody_asked
 from tertulia.state.meeting import Meeting
-from tertulia.state.records import Case
+from tertulia.state.records import Case, EndedBy
 
 #: How strongly an agent feels at the beginning of a meeting, in [0, 1].
 _FIRST_EMOTION_STRENGTH = 0.3
@@ -119,6 +119,7 @@ class DialogueState(UtteranceInput, UtteranceOutcome, total=False):
 
     prompt: str | None
     finished: bool
+    ended_by: EndedBy | None
 
 
 # --- group chat -----------------------------------------------------------------------------------------------------
@@ -244,6 +245,7 @@ class GroupState(UtteranceInput, UtteranceOutcome, total=False):
     address: NotRequired[Address]
     silence_s: float
     finished: bool
+    ended_by: EndedBy | None
     unprepared: list[str]
     minds: Minds
     bids: Bids
@@ -325,6 +327,7 @@ class AlbumState(ExchangeOutput, total=False):
     kept: int
     sim_time_s: float
     finished: bool
+    ended_by: EndedBy | None
 
 
 # --- days of a town -------------------------------------------------------------------------------------------------

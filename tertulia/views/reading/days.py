@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import NotFoundError, UsageError, nearest_hint
 from tertulia.state.language_model import Embedder
-from tertulia.state.records import Remembered
+from tertulia.state.records import Remembered, status_in_words
 from tertulia.state.town import FORMED, Encounter, Simulation
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.agreements import TownAgreement
@@ -34,7 +34,7 @@ def simulation_cells(simulation: Simulation) -> tuple[str, ...]:
     """Return a row of a table of simulations, in the order of `HEADINGS`."""
     return (
         simulation.simulation,
-        simulation.status,
+        status_in_words(simulation.status, simulation.ended_by),
         simulation.town,
         f"{simulation.parameters['removal_factor']:g}",
         str(simulation.seed),

@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import UsageError
-from tertulia.state.records import Case, RunRecord, RunStatus, order_of
+from tertulia.state.records import Case, RunRecord, RunStatus, order_of, status_in_words
 from tertulia.state.text import counted, in_words, size_of
 from tertulia.state.town import Simulation
 from tertulia.storage.store import SqlStore
@@ -60,7 +60,7 @@ class RunList:
         origin = f"{run.parent[0]} turn {run.parent[1]}" if run.parent else ""
         return (
             f"{'  ' * (row.depth - 1)}└ {run.run}" if row.depth else run.run,
-            run.status,
+            status_in_words(run.status, run.ended_by),
             self.name_of(run),
             in_words(order) if order else "–",
             f"{run.parameters.get('removal_factor', 0):g}",
@@ -89,8 +89,8 @@ class RunList:
                 yield run
             elif simulation := pending.pop(self.conversations[run.run], None):
                 name = simulation.simulation
-                changes = {"run": name, "status": simulation.status, "seed": simulation.seed, "turns": turns[name]}
-                yield run.model_copy(update=changes)
+                of_simulation = simulation.model_dump(include={"status", "ended_by", "seed"})
+                yield run.model_copy(update={"run": name, "turns": turns[name], **of_simulation})
 
     def _tree(self, runs: Sequence[RunRecord]) -> Iterator[tuple[RunRecord, int]]:
         """Yield runs with their depth in the tree of forks, each before its forks, else in the order given.
@@ -150,6 +150,7 @@ def runs_document(listed: RunList) -> Document:
             {
                 "run": run.run,
                 "status": run.status,
+                "ended_by": run.ended_by,
                 "scenario": run.scenario,
                 "order": order_of(run),
                 "model": run.model,
