@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import NotFoundError, UsageError, nearest_hint
 from tertulia.state.language_model import Embedder
-from tertulia.state.records import Remembered, status_in_words
+from tertulia.state.records import Remembered
 from tertulia.state.town import FORMED, Encounter, Simulation
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.agreements import TownAgreement
@@ -24,7 +24,7 @@ _NO_COST = {"calls": 0, "prompt_tokens": 0, "reply_tokens": 0, "seconds": 0.0}
 _COMPARABLE = {"dist1_equal", "dist2_equal", "dist3_equal", "repeated_lines", "repeated_4grams"}
 
 #: The columns of a table of simulations.
-HEADINGS = ("simulation", "status", "town", "λ", "seed", "days", "model")
+HEADINGS = ("simulation", "status", "town", "λ", "seed", "days", "model", "ended_by")
 
 
 # --- all simulations ------------------------------------------------------------------------------------------------
@@ -34,12 +34,13 @@ def simulation_cells(simulation: Simulation) -> tuple[str, ...]:
     """Return a row of a table of simulations, in the order of `HEADINGS`."""
     return (
         simulation.simulation,
-        status_in_words(simulation.status, simulation.ended_by),
+        simulation.status,
         simulation.town,
         f"{simulation.parameters['removal_factor']:g}",
         str(simulation.seed),
         str(simulation.days),
         simulation.model,
+        simulation.ended_by or "",
     )
 
 

@@ -7,14 +7,14 @@ from pathlib import PurePath
 
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import UsageError
-from tertulia.state.records import Case, RunRecord, RunStatus, order_of, status_in_words
+from tertulia.state.records import Case, RunRecord, RunStatus, order_of
 from tertulia.state.text import counted, in_words, size_of
 from tertulia.state.town import Simulation
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.documents import parent_document
 
 #: The columns of a table of runs.
-HEADINGS = ("run", "status", "scenario", "order", "λ", "seed", "turns", "model", "from", "date", "label")
+HEADINGS = ("run", "status", "scenario", "order", "λ", "seed", "turns", "model", "from", "date", "label", "ended_by")
 
 _SCENARIO_FILES = (".yaml", ".yml", ".json")
 
@@ -60,7 +60,7 @@ class RunList:
         origin = f"{run.parent[0]} turn {run.parent[1]}" if run.parent else ""
         return (
             f"{'  ' * (row.depth - 1)}└ {run.run}" if row.depth else run.run,
-            status_in_words(run.status, run.ended_by),
+            run.status,
             self.name_of(run),
             in_words(order) if order else "–",
             f"{run.parameters.get('removal_factor', 0):g}",
@@ -70,6 +70,7 @@ class RunList:
             counted(row.conversations, "conversation") if row.conversations else origin,
             date_of(run),
             run.label or "",
+            run.ended_by or "",
         )
 
     @property

@@ -25,11 +25,12 @@ def test_a_meeting_that_its_schedule_ends_says_so_everywhere(cli: Any) -> None:
     document = json.loads(ended.out)
     assert (document["status"], document["ended_by"]) == ("finished", "schedule")
     run = document["run"]
-    assert f"run {run} is finished after {document['turns']} turns: schedule" in ended.err
+    again = cli("run", "tidewell", "--rehearse", "--minutes", "0.1", "--seed", "7")
+    assert again.err.splitlines()[-1].endswith(": minutes")
     assert json.loads(cli("show", run, "--json").out)["ended_by"] == "schedule"
     assert "finished (schedule)" in cli("show", run).out
-    assert json.loads(cli("runs", "--json").out)["runs"][0]["ended_by"] == "schedule"
-    assert tt.open_store("tertulia.db").run().ended_by == "schedule"
+    assert json.loads(cli("runs", "--json").out)["runs"][1]["ended_by"] == "schedule"
+    assert tt.open_store("tertulia.db").run(run).ended_by == "schedule"
     fork = json.loads(cli("fork", run, "--at", "2", "--set", "max_turns=3", "--json").out)
     assert (fork["turns"], fork["ended_by"]) == (3, "rounds")
     assert json.loads(cli("resume", fork["run"], "--json").out)["ended_by"] == "rounds"
