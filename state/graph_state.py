@@ -132,6 +132,7 @@ class Mind(TypedDict):
         emotion: Their feeling, one of `EMOTIONS`.
         emotion_strength: How strongly, in [0, 1].
         spoke: The round in which they last spoke; 0: not yet.
+        spoken: How often they have spoken.
         unheard: The number of consecutive rounds in which they were willing and did not get the floor.
         quiet: The number of consecutive rounds without a word of theirs.
         unwilling: The number of consecutive rounds in which they were not willing.
@@ -201,9 +202,11 @@ class CognitionInput(TypedDict, total=False):
 
     Attributes:
         round: The round, from 1; 0 before the meeting.
+        agent: The name of the agent.
         present: The people there, in the scenario's order.
         sim_time_s: Simulated seconds since the meeting began.
         silence_s: Seconds since the last word, when the round began.
+        spoken: By participant, how often they have spoken.
         mind: The agent's state from round to round.
         address: Whom the last line asks.
     """
@@ -219,14 +222,23 @@ class CognitionInput(TypedDict, total=False):
 
 
 class CognitionOutput(TypedDict, total=False):
-    """The output of an agent's cognition."""
+    """The output of an agent's cognition.
+
+    Attributes:
+        minds: The agent's mind, by their name.
+        bids: The agent's open bid for the floor, by their name.
+    """
 
     minds: Minds
     bids: Bids
 
 
 class CognitionState(CognitionInput, CognitionOutput, total=False):
-    """The state of the cognition graph; `active` holds the mechanisms that the agent has switched on."""
+    """The state of the cognition graph.
+
+    Attributes:
+        active: The mechanisms that the agent has switched on.
+    """
 
     active: list[str]
 

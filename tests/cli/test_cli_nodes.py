@@ -119,7 +119,7 @@ BAD_NODES = [
     ("state['present'].append('Nobody'); return scored(state, runtime, len)", "comes to its end", "TypeError"),
     (f"state['turn'] += 1; {ONE}", "leaves the state as it was", "return what is new instead"),
     (f"{SCORED}1 / 0)", "comes to its end", "ZeroDivisionError: division by zero (line "),
-    ("return state['chosen']", "comes to its end", "declare it in reads"),
+    ("return state['chosen']", "comes to its end", "add it to its reads=['chosen']"),
     ("await asyncio.sleep(9)", "keeps its time limit", "belongs in a thread"),
     (f"time.sleep(0.2); {ONE}", "keeps its time limit", "belongs in a thread"),
 ]
