@@ -115,7 +115,7 @@ BAD_NODES = [
     (f"{SCORED}random.random())", "is the same again", "keyed_generator"),
     (f"{SCORED}np.float32(1))", "returns what it declares", "numpy.float32"),
     ("return {'scores': {}, 'scored_by': 'mine'}", "returns what it declares", "scores has none for"),
-    (f"{ONE} | {{'removed': []}}", "returns what it declares", "wrote 'removed'"),
+    (f"{ONE} | {{'removed': []}}", "returns what it declares", "returned 'removed'"),
     ("state['present'].append('Nobody'); return scored(state, runtime, len)", "comes to its end", "TypeError"),
     (f"state['turn'] += 1; {ONE}", "leaves the state as it was", "return what is new instead"),
     (f"{SCORED}1 / 0)", "comes to its end", "ZeroDivisionError: division by zero (line "),

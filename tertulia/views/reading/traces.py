@@ -4,8 +4,6 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from tertulia.nodes.machinery.places import PLACES
-from tertulia.nodes.machinery.registry import DEFAULT_SCORER, NODES
 from tertulia.state.cognition import Assessment, Finding, InformationNeed, Visit
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import NotFoundError, nearest_hint
@@ -53,6 +51,9 @@ def _executions_of(
     store: Store, run: RunRecord, visits: Sequence[tuple[int, Visit]], name: str, turn: int | None
 ) -> list[tuple[int, Visit]]:
     """Return the executions of a node or a mechanism; `NotFoundError` if there is none."""
+    from tertulia.nodes.machinery.places import PLACES
+    from tertulia.nodes.machinery.registry import DEFAULT_SCORER, NODES
+
     chosen: dict[str, str] = dict(run.parameters.get("nodes") or {})  # type: ignore[call-overload]
     by = {place: chosen.get(place, DEFAULT_SCORER if place == "score" else place) for place in PLACES}
     place = next((place for place, node in by.items() if node == name), name)
