@@ -263,8 +263,9 @@ def _shared(kind: RunKind, order: Order, checkpointer: BaseCheckpointSaver[Any] 
 def _built(
     kind: RunKind, order: Order, nodes: Mapping[str, Any], checkpointer: BaseCheckpointSaver[Any] | None
 ) -> ConversationGraph:
+    walks = checkpointer is not None  # a tool that shows the graph runs it without one
     if kind == "album_chat":
-        return build_album_chat_graph(checkpointer, nodes)
+        return build_album_chat_graph(checkpointer, nodes, walks=walks)
     if kind == "group_chat":
-        return build_group_chat_graph(order, checkpointer, nodes)
-    return build_dialogue_graph(checkpointer, nodes)
+        return build_group_chat_graph(order, checkpointer, nodes, walks=walks)
+    return build_dialogue_graph(checkpointer, nodes, walks=walks)
