@@ -65,12 +65,15 @@ def build_group_chat_graph(
         interrupt_before, interrupt_after: Names of nodes at which it pauses besides, those of inner graphs too.
         walks: Whether inner graphs are walked through (`InnerGraph.walked`), as in a driven run.
     """
-    nodes, utterance, cognition = chosen or {}, utterance_graph(chosen), cognition_graph(chosen)
+    nodes, utterance = chosen or {}, utterance_graph(chosen)
+    pauses = interrupt_before, interrupt_after
+    cognition = cognition_graph(chosen)
+    if any(cognition.has(name) for names in pauses for name in names):
+        cognition = cognition_graph(chosen, is_seated=False)
     give_floor = ORDERS[order].__name__
     graph = StateGraph(GroupState, context_schema=Context)
     graph.add_node("prepare", prepare)
     graph.add_node("open_round", open_round)
-    pauses = interrupt_before, interrupt_after
     graph.add_node("cognition", cognition.walked if walks else cognition.pausing(pauses))
     graph.add_node("attend", attend)
     graph.add_node(give_floor, nodes.get(give_floor, ORDERS[order]))
