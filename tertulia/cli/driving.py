@@ -136,7 +136,7 @@ def print_end(store: SqlStore, end: RunEnded | SimulationEnded, as_json: bool) -
     """Print why it ended, the command that goes on if it did not finish, and its ending if JSON is asked for."""
     if isinstance(end.error, StoppedError):
         progress().print(plain(str(end.error)))
-    elif end.ended_by is not None and not as_json:
+    elif end.ended_by not in (None, "stopped") and not as_json:
         progress().print(plain(f"{end.status} after {counted(end.turns, 'turn')}: {end.ended_by}"))
     if end.status != "finished":
         progress().print(plain(f"to go on: tertulia {end.way_on}{store_hint(store)}"))
