@@ -55,13 +55,20 @@ def exchange_graph(chosen: Mapping[str, NodeFunction] | None = None) -> InnerGra
 
 
 def build_album_chat_graph(
-    checkpointer: BaseCheckpointSaver[Any] | None = None, chosen: Mapping[str, NodeFunction] | None = None
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    chosen: Mapping[str, NodeFunction] | None = None,
+    *,
+    walks: bool = False,
 ) -> AlbumGraph:
-    """Return the album-chat graph; with a checkpointer it pauses after every round, to store a checkpoint."""
+    """Return the album-chat graph; with a checkpointer it pauses after every round, to store a checkpoint.
+
+    Args:
+        walks: Whether inner graphs are walked through (`InnerGraph.walked`), as in a driven run.
+    """
     exchange = exchange_graph(chosen)
     graph = StateGraph(AlbumState, context_schema=Context)
     graph.add_node("draw_pairs", draw_pairs)
-    graph.add_node("exchange", exchange.node if checkpointer else exchange.compiled)
+    graph.add_node("exchange", exchange.walked if walks else exchange.compiled)
     graph.add_node("record_round", record_round)
 
     graph.add_edge(START, "draw_pairs")

@@ -25,20 +25,25 @@ def build_cognition_graph(chosen: Mapping[str, NodeFunction] | None = None) -> C
     return cognition_graph(chosen).compiled
 
 
-def cognition_graph(chosen: Mapping[str, NodeFunction] | None = None) -> InnerGraph:
-    """Return the cognition graph of one agent, with users' nodes by place."""
-    return _built(tuple(sorted((chosen or {}).items())))
+def cognition_graph(chosen: Mapping[str, NodeFunction] | None = None, is_seated: bool = True) -> InnerGraph:
+    """Return the cognition graph of one agent, with users' nodes by place.
+
+    Args:
+        is_seated: Whether agents wait for each other's calls; they can't where each may pause by itself.
+    """
+    return _built(tuple(sorted((chosen or {}).items())), is_seated)
 
 
 @lru_cache(maxsize=32)  # building takes as long as a round, and a graph without a checkpointer has no owner
-def _built(chosen: tuple[tuple[str, NodeFunction], ...]) -> InnerGraph:
+def _built(chosen: tuple[tuple[str, NodeFunction], ...], is_seated: bool) -> InnerGraph:
     nodes = dict(chosen)
+    first, last = nodes.get("perceive", perceive), nodes.get("decide", decide)
     graph = InnerGraph(CognitionState, CognitionInput, CognitionOutput)
-    graph.add_node("perceive", first_step(nodes.get("perceive", perceive)))
+    graph.add_node("perceive", first_step(first) if is_seated else first)
     graph.add_node("choose_mechanisms", nodes.get("choose_mechanisms", choose_mechanisms))
     graph.add_node("run_mechanisms", nodes.get("run_mechanisms", run_mechanisms))
     graph.add_node("assess", nodes.get("assess", assess))
-    graph.add_node("decide", last_step(nodes.get("decide", decide)))
+    graph.add_node("decide", last_step(last) if is_seated else last)
     perceived, assessed = "perceive", "assess"
     if "after_perceive" in nodes:
         graph.add_node("after_perceive", nodes["after_perceive"])

@@ -3,7 +3,7 @@
 Source: ChatAgents §III, Fig. 2. The other four speaking orders replace the race.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -15,6 +15,7 @@ from langgraph.types import Send
 from tertulia.graphs.cognition import cognition_graph
 from tertulia.graphs.routing import answered_in_loop, is_finished
 from tertulia.graphs.utterance import utterance_graph
+from tertulia.graphs.walking import compiled_outside
 from tertulia.nodes.conversation.seat import attend, is_persons, speak_by_hand
 from tertulia.nodes.machinery.node import NodeFunction
 from tertulia.nodes.meeting.orders import centralised, designated, random_order, rule_based
@@ -53,17 +54,30 @@ def build_group_chat_graph(
     order: Order = "self_driven",
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     chosen: Mapping[str, NodeFunction] | None = None,
+    *,
+    interrupt_before: Sequence[str] = (),
+    interrupt_after: Sequence[str] = (),
+    walks: bool = False,
 ) -> GroupGraph:
-    """Return the group-chat graph; with a checkpointer it pauses after every round, to store a checkpoint."""
-    nodes, utterance, cognition = chosen or {}, utterance_graph(chosen), cognition_graph(chosen)
+    """Return the group-chat graph; with a checkpointer it pauses after every round, to store a checkpoint.
+
+    Args:
+        interrupt_before, interrupt_after: Names of nodes at which it pauses besides, those of inner graphs too.
+        walks: Whether inner graphs are walked through (`InnerGraph.walked`), as in a driven run.
+    """
+    nodes, utterance = chosen or {}, utterance_graph(chosen)
+    pauses = interrupt_before, interrupt_after
+    cognition = cognition_graph(chosen)
+    if any(cognition.has(name) for names in pauses for name in names):
+        cognition = cognition_graph(chosen, is_seated=False)
     give_floor = ORDERS[order].__name__
     graph = StateGraph(GroupState, context_schema=Context)
     graph.add_node("prepare", prepare)
     graph.add_node("open_round", open_round)
-    graph.add_node("cognition", cognition.node if checkpointer else cognition.compiled)
+    graph.add_node("cognition", cognition.walked if walks else cognition.pausing(pauses))
     graph.add_node("attend", attend)
     graph.add_node(give_floor, nodes.get(give_floor, ORDERS[order]))
-    graph.add_node("utterance", utterance.node if checkpointer else utterance.compiled)
+    graph.add_node("utterance", utterance.walked if walks else utterance.pausing(pauses))
     graph.add_node("speak_by_hand", speak_by_hand)
     graph.add_node("record_speech", record_speech)
     graph.add_node("record_silence", record_silence)
@@ -82,7 +96,7 @@ def build_group_chat_graph(
     graph.add_edge("speak_by_hand", "record_speech")
     for last in _LAST_OF_A_ROUND:
         graph.add_conditional_edges(last, answered_in_loop(is_finished), {True: END, False: "open_round"})
-    return graph.compile(checkpointer=checkpointer, interrupt_after=_LAST_OF_A_ROUND if checkpointer else None)
+    return compiled_outside(graph, (utterance, cognition), pauses, _LAST_OF_A_ROUND, checkpointer)
 
 
 def each_unprepared(state: GroupState) -> list[Send] | str:

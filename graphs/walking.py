@@ -1,19 +1,20 @@
 """Inner graphs: the nodes of an agent within a step of a conversation, as a graph of LangGraph's, and as a walk.
 
-LangGraph plans every step of a subgraph anew, with channels, versions and a message to its loop: a millisecond a node,
-often more than the node itself takes. But an inner graph has no checkpoints of its own, and no two of its nodes
-run side by side. So in a running conversation its nodes are walked through one after the other, with the same
-inputs and updates. The graph is compiled to be drawn, or run by itself.
+LangGraph plans every step of a subgraph anew, with channels, versions and a message to its loop; a call of a served
+model takes 1.4 times the processor time with it (docs/graphs.md). But an inner graph of a driven run has no checkpoints
+of its own, and no two of its nodes run side by side. So Tertulia's own driver, and it alone, walks through its nodes
+one after the other, with the same inputs, updates, events and errors (tests/graphs/test_walking.py).
 """
 
 import inspect
 import itertools
-from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, get_type_hints
 
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
@@ -41,6 +42,10 @@ class _Decision:
 
     def next(self, state: Mapping[str, Any], runtime: Runtime[Context]) -> str:
         return self.paths[self.question(state, runtime) if self.asks_runtime else self.question(state)]
+
+
+#: Names of nodes before which a graph pauses, and after which.
+Pauses = tuple[Sequence[str], Sequence[str]]
 
 
 class InnerGraph:
@@ -80,9 +85,20 @@ class InnerGraph:
         """The graph as LangGraph runs and draws it."""
         return self._graph.compile()
 
+    def pausing(self, pauses: "Pauses") -> CompiledStateGraph[Any, Context, Any, Any]:
+        """Return the graph as LangGraph runs it, with those of the pauses that are at its nodes."""
+        before, after = ([name for name in names if name in self._steps] for names in pauses)
+        if not before and not after:
+            return self.compiled
+        return self._graph.compile(interrupt_before=before, interrupt_after=after)
+
+    def has(self, name: str) -> bool:
+        """Return whether a node has this name."""
+        return name in self._steps
+
     @property
-    def node(self) -> Callable[..., Awaitable[dict[str, Any]]]:
-        """The graph as a node of the graph of a conversation that is driven."""
+    def walked(self) -> Callable[..., Awaitable[dict[str, Any]]]:
+        """The graph as a node that walks through its nodes, in the graph of a conversation that is driven."""
 
         async def walk(state: Any, runtime: Runtime[Context]) -> dict[str, Any]:
             assert runtime.execution_info is not None
@@ -101,7 +117,7 @@ class InnerGraph:
         """
         watch = runtime.context.watch
         state: dict[str, Any] = {key: {} for key in self._merged} | {k: given[k] for k in self._given if k in given}
-        at = self._after(START, state, runtime)
+        at, is_written = self._after(START, state, runtime), False
         while at != END:
             step, task = self._steps[at], {"id": f"{within}/{next(numbers)}", "name": at}
             shown = {key: state[key] for key in step.given if key in state}
@@ -114,14 +130,32 @@ class InnerGraph:
             update = {key: value for key, value in update.items() if key in self._types}
             if watch is not None:
                 watch(within, task | {"result": update})
+            is_written |= any(key in self._returned for key in update)
             for key, value in update.items():
                 state[key] = self._merged[key](state[key], value) if key in self._merged else value
             at = self._after(at, state, runtime)
-        return {key: state[key] for key in self._returned if key in state}
+        return {key: state[key] for key in self._returned if key in state} if is_written else {}
 
     def _after(self, node: str, state: dict[str, Any], runtime: Runtime[Context]) -> str:
         following = self._next[node]
         return following if isinstance(following, str) else following.next(state, runtime)
+
+
+def compiled_outside(
+    graph: StateGraph[Any, Any, Any, Any],
+    inner: Sequence[InnerGraph],
+    pauses: Pauses,
+    last: Sequence[str],
+    checkpointer: BaseCheckpointSaver[Any] | None,
+) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Return the graph of a conversation, compiled with those of the pauses that are at no node of its inner graphs.
+
+    Args:
+        last: The nodes after which it pauses with a checkpointer.
+    """
+    before, after = ([name for name in names if not any(of.has(name) for of in inner)] for names in pauses)
+    after = [*dict.fromkeys([*after, *(last if checkpointer else ())])]
+    return graph.compile(checkpointer=checkpointer, interrupt_before=before, interrupt_after=after)
 
 
 def _state_of(node: "NodeFunction | InnerGraph") -> Mapping[str, Any] | None:

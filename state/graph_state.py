@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from tertulia.state.inner_places import Address, nobody_asked
 from tertulia.state.meeting import Meeting
-from tertulia.state.records import Case
+from tertulia.state.records import Case, EndedBy
 
 #: How strongly an agent feels at the beginning of a meeting, in [0, 1].
 _FIRST_EMOTION_STRENGTH = 0.3
@@ -119,6 +119,7 @@ class DialogueState(UtteranceInput, UtteranceOutcome, total=False):
 
     prompt: str | None
     finished: bool
+    ended_by: EndedBy | None
 
 
 # --- group chat -----------------------------------------------------------------------------------------------------
@@ -131,6 +132,7 @@ class Mind(TypedDict):
         emotion: Their feeling, one of `EMOTIONS`.
         emotion_strength: How strongly, in [0, 1].
         spoke: The round in which they last spoke; 0: not yet.
+        spoken: How often they have spoken.
         unheard: The number of consecutive rounds in which they were willing and did not get the floor.
         quiet: The number of consecutive rounds without a word of theirs.
         unwilling: The number of consecutive rounds in which they were not willing.
@@ -200,9 +202,11 @@ class CognitionInput(TypedDict, total=False):
 
     Attributes:
         round: The round, from 1; 0 before the meeting.
+        agent: The name of the agent.
         present: The people there, in the scenario's order.
         sim_time_s: Simulated seconds since the meeting began.
         silence_s: Seconds since the last word, when the round began.
+        spoken: By participant, how often they have spoken.
         mind: The agent's state from round to round.
         address: Whom the last line asks.
     """
@@ -218,14 +222,23 @@ class CognitionInput(TypedDict, total=False):
 
 
 class CognitionOutput(TypedDict, total=False):
-    """The output of an agent's cognition."""
+    """The output of an agent's cognition.
+
+    Attributes:
+        minds: The agent's mind, by their name.
+        bids: The agent's open bid for the floor, by their name.
+    """
 
     minds: Minds
     bids: Bids
 
 
 class CognitionState(CognitionInput, CognitionOutput, total=False):
-    """The state of the cognition graph; `active` holds the mechanisms that the agent has switched on."""
+    """The state of the cognition graph.
+
+    Attributes:
+        active: The mechanisms that the agent has switched on.
+    """
 
     active: list[str]
 
@@ -244,6 +257,7 @@ class GroupState(UtteranceInput, UtteranceOutcome, total=False):
     address: NotRequired[Address]
     silence_s: float
     finished: bool
+    ended_by: EndedBy | None
     unprepared: list[str]
     minds: Minds
     bids: Bids
@@ -325,6 +339,7 @@ class AlbumState(ExchangeOutput, total=False):
     kept: int
     sim_time_s: float
     finished: bool
+    ended_by: EndedBy | None
 
 
 # --- days of a town -------------------------------------------------------------------------------------------------

@@ -16,6 +16,21 @@ from tertulia.state.person import Stream as Stream
 UnitKind = Literal["item", "text"]
 Origin = Literal["drawn", "backup", "rewritten", "by_hand", "vetoed"]
 RunStatus = Literal["running", "interrupted", "failed", "finished"]
+
+#: Why a run or a simulation is over, or was left: its own end (a goodbye, lines that only repeat earlier ones, the end
+#: of its schedule, fewer than two people who stay or return, its last day), a limit that it was given, or its driver's.
+EndedBy = Literal[
+    "said goodbye",
+    "repetition",
+    "schedule",
+    "nobody left",
+    "days",
+    "rounds",
+    "minutes",
+    "budget",
+    "stopped",
+    "left by a person",
+]
 RunKind = Literal["dialogue", "group_chat", "album_chat"]
 
 #: Blocks that have initials: those of Table 9 of APP in its order, with those that group chat and album chat put before
@@ -381,7 +396,15 @@ class RunRecord(Record):
     label: str | None = Field(default=None, description="what the user calls it")
     trial: Trial | None = Field(default=None, description="its place in an experiment; None: it is of none")
     error: str | None = None
+    ended_by: EndedBy | None = Field(
+        default=None, description="why it finished or was interrupted; None: it is under way, or `error` tells"
+    )
     created: datetime
+
+
+def status_in_words(status: RunStatus, ended_by: EndedBy | None) -> str:
+    """Return the status of a run or a simulation, with the reason of its end in brackets."""
+    return f"{status} ({ended_by})" if ended_by else status
 
 
 def order_of(run: RunRecord) -> str | None:

@@ -11,6 +11,7 @@ from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import (
     Candidate,
+    EndedBy,
     Extension,
     Prompt,
     Record,
@@ -111,8 +112,10 @@ class RunStore(Protocol):
     def start(self, run: str) -> Start:
         """Return the start of a run; `NotFoundError` if there is no such run."""
 
-    def set_status(self, run: str, status: RunStatus, error: str | None = None) -> None:
-        """Set the status of a run and why it failed; `NotFoundError` if there is no such run."""
+    def set_status(
+        self, run: str, status: RunStatus, error: str | None = None, ended_by: EndedBy | None = None
+    ) -> None:
+        """Set the status of a run, why it failed, and why it ended; `NotFoundError` if there is no such run."""
 
     def set_label(self, run: str, label: str | None) -> None:
         """Set the label of a run, `None` for no label; `NotFoundError` if there is no such run."""

@@ -14,6 +14,7 @@ from tertulia.state.language_model import Embedder
 from tertulia.state.records import (
     Appointment,
     Dialogue,
+    EndedBy,
     Extension,
     HasWithheld,
     Persona,
@@ -165,6 +166,7 @@ class Simulation(Record):
     encounters_per_day: int | None = Field(ge=1)
     parameters: dict[str, object]
     error: str | None = None
+    ended_by: EndedBy | None = None
     created: datetime
 
 

@@ -6,7 +6,7 @@ from langgraph.runtime import Runtime
 
 from tertulia.nodes.album.album_prompts import forget_exchanges, keep_exchange
 from tertulia.nodes.conversation.turns import speaking_time_s, spoken_turn
-from tertulia.nodes.shared.limits import limit_is_reached
+from tertulia.nodes.shared.limits import limit_reached
 from tertulia.state.album import Exchange
 from tertulia.state.context import Context, RecordedTurn
 from tertulia.state.graph_state import AlbumState, DialogueState
@@ -26,13 +26,15 @@ async def record_round(state: AlbumState, runtime: Runtime[Context]) -> AlbumSta
     shared = shared_exchanges(context, state["turn"] + 1, state["turn"] + state["kept"])
     now_s = end_of_round_s([*shared, *spoken], context.parameters.speaking_rate_wpm)
     forget_exchanges(context, last + 1 - 2 * (context.parameters.history_records + 1) * len(state["pairs"]))
+    ended_by = limit_reached(state["round"], now_s, context.parameters)
     return {
         "turn": last,
         "kept": 0,
         "sim_time_s": now_s,
         "exchanges": {},
         "pairs": [],
-        "finished": limit_is_reached(state["round"], now_s, context.parameters),
+        "finished": ended_by is not None,
+        "ended_by": ended_by,
     }
 
 

@@ -3,11 +3,12 @@
 from langgraph.runtime import Runtime
 
 from tertulia.nodes.conversation.line_edit import as_edited
-from tertulia.nodes.shared.limits import limit_is_reached
+from tertulia.nodes.shared.limits import limit_reached
+from tertulia.nodes.shared.line_faults import is_loop, lines_before
 from tertulia.nodes.utterance.candidates import candidate_at
 from tertulia.state.context import Context, RecordedTurn
 from tertulia.state.graph_state import DialogueState, GroupState
-from tertulia.state.records import Turn, TurnRecord
+from tertulia.state.records import EndedBy, Turn, TurnRecord
 from tertulia.state.words import spoken_words
 
 
@@ -27,8 +28,17 @@ async def record_turn(state: DialogueState, runtime: Runtime[Context]) -> Dialog
     record = spoken_turn(as_edited(state, context), context)
     context.record(RecordedTurn(record))
     now_s = state["sim_time_s"] + speaking_time_s(record.turn.text, context.parameters.speaking_rate_wpm)
-    is_over = limit_is_reached(record.turn.turn, now_s, context.parameters)
-    return {"sim_time_s": now_s, "finished": record.turn.ended or is_over}
+    ended_by = _end_of_dialogue(record.turn, now_s, context)
+    return {"sim_time_s": now_s, "finished": ended_by is not None, "ended_by": ended_by}
+
+
+def _end_of_dialogue(turn: Turn, now_s: float, context: Context) -> EndedBy | None:
+    """Return why a dialogue is over with a turn: its last line, or a limit; `None` if it goes on."""
+    if not turn.ended:
+        return limit_reached(turn.turn, now_s, context.parameters)
+    lines = lines_before(context.store, context.run, context.start, turn.turn)
+    is_repeated = context.parameters.redraws and turn.speaker and is_loop([*lines, (turn.speaker, turn.text)])
+    return "repetition" if is_repeated else "said goodbye"
 
 
 def spoken_turn(state: DialogueState | GroupState, context: Context) -> TurnRecord:

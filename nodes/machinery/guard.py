@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter, ValidationError
 
 from tertulia.nodes.machinery.node import Node, NodeFunction
-from tertulia.nodes.machinery.places import PLACES, Place
+from tertulia.nodes.machinery.places import PLACES, TEXTS, Place
 from tertulia.nodes.machinery.time_limit import time_limit
+from tertulia.nodes.meeting.observed import observed, store_texts
 from tertulia.state.context import Context
 from tertulia.state.errors import ModelError, NodeError, StorageError
 from tertulia.state.text import first_line
@@ -36,14 +37,18 @@ def guarded(node: Node) -> NodeFunction:
 
     async def run(state: Mapping[str, Any], runtime: "Runtime[Context]") -> dict[str, Any]:
         shown = {key: copy.deepcopy(state[key]) for key in (*place.given, *node.reads) if key in state}
+        shown |= observed(node.reads, state, runtime.context)
         before = copy.deepcopy(shown)
         update = await _within_limit(node, shown, runtime)
         if shown != before:
             raise _complaint(node, state, "changed the state that it was given; return what is new instead")
         try:
-            return _checked(node, update, state, runtime.context)
+            checked = _checked(node, update, state, runtime.context)
         except ValueError as problem:
             raise _complaint(node, state, str(problem)) from None
+        if texts := {key: checked.pop(key) for key in TEXTS if key in checked}:
+            store_texts(node.place, node.name, texts, {**state, **checked}, runtime.context)
+        return checked
 
     run.__name__ = node.place
     return run
@@ -62,7 +67,7 @@ async def _within_limit(node: Node, state: dict[str, Any], runtime: "Runtime[Con
     except KeyError as error:
         key = error.args[0] if error.args else None
         if isinstance(key, str) and key in PLACES[node.place].types and key not in state:
-            why = "nothing has written it at this point" if key in node.reads else "declare it in reads"
+            why = "nothing has written it at this point" if key in node.reads else f"add it to its reads=[{key!r}]"
             raise _complaint(node, state, f"reads {key!r}: {why}") from error
         raise _complaint(node, state, failure(error, node.run)) from error
     except Exception as error:
@@ -76,9 +81,9 @@ def _checked(node: Node, update: Any, state: Mapping[str, Any], context: Context
         raise ValueError(f"returned {_kind(update)}, not a dict of state keys")
     for key in update:
         if key not in node.writes:
-            raise ValueError(f"wrote {key!r:.60}, which it does not declare in writes")
+            raise ValueError(f"returned {key!r:.60}; it may return {', '.join(node.writes) or 'nothing'}")
     if missing := [key for key in place.writes if key not in update]:
-        raise ValueError(f"did not write {', '.join(missing)}, which {node.place} has to")
+        raise ValueError(f"did not return {', '.join(missing)}, which {node.place} has to")
     checked = {key: _typed(place, key, value) for key, value in update.items()}
     if (misfit := place.fits(checked, state, context)) is not None:
         raise ValueError(misfit)

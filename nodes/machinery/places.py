@@ -8,6 +8,7 @@ from typing import Any, Literal, get_type_hints
 from tertulia.state.context import Context
 from tertulia.state.graph_state import CognitionInput, CognitionState, GroupState, UtteranceInput, UtteranceState
 from tertulia.state.inner_places import AddressState, RatingState
+from tertulia.state.observed import Observed
 
 GraphName = Literal["utterance", "cognition", "group_chat", "town"]
 
@@ -38,12 +39,14 @@ class Place:
             unless a node is chosen for it.
         writes: State keys that a node here always writes.
         may_write: State keys that it may write besides.
+        observes: Keys of `Observed` that it may read; `situation` and `thought` it may also write.
     """
 
     name: str
     graph: GraphName
     writes: tuple[str, ...]
     may_write: tuple[str, ...] = ()
+    observes: tuple[str, ...] = ()
     fits: Fits = _fits_always
 
     @property
@@ -53,8 +56,10 @@ class Place:
 
     @property
     def types(self) -> Mapping[str, Any]:
-        """The type of every key of the state."""
-        return _types_of(_state_of(self.name, self.graph)[0])
+        """The type of every key of the state, and of what it observes."""
+        state = _types_of(_state_of(self.name, self.graph)[0])
+        seen = {key: kind for key, kind in _types_of(Observed).items() if key in (*self.observes, *self.may_write)}
+        return {**state, **seen} if seen else state
 
 
 def _state_of(place: str, graph: GraphName) -> tuple[type, tuple[str, ...]]:
@@ -126,18 +131,23 @@ def _importance_fits(update: Mapping[str, Any], state: Mapping[str, Any], contex
     return None if outside is None else f"importance has {outside}; it is from 1 to 10"
 
 
+#: What an agent's cognition can observe before mechanisms are chosen, and after; and the texts of an assessment.
+_EARLY = ("heard", "last_bids")
+_CHOSEN = (*_EARLY, "mechanisms")
+TEXTS = ("situation", "thought")
+
 #: The places, in the order in which the graphs go through them. Nodes that only keep records have none.
 PLACES: Mapping[str, Place] = {
     place.name: place
     for place in (
         Place("read_address", "group_chat", ("address",), fits=_address_fits),
-        Place("perceive", "cognition", ("mind",)),
-        Place("after_perceive", "cognition", (), ("mind",)),
-        Place("choose_mechanisms", "cognition", ("active",), ("mind",)),
-        Place("run_mechanisms", "cognition", ("mind",)),
-        Place("assess", "cognition", ("mind",)),
-        Place("after_assess", "cognition", (), ("mind",)),
-        Place("decide", "cognition", ("minds", "bids"), fits=_bids_fit),
+        Place("perceive", "cognition", ("mind",), observes=_EARLY),
+        Place("after_perceive", "cognition", (), ("mind",), _EARLY),
+        Place("choose_mechanisms", "cognition", ("active",), ("mind",), _EARLY),
+        Place("run_mechanisms", "cognition", ("mind",), (), _CHOSEN),
+        Place("assess", "cognition", ("mind",), TEXTS, _CHOSEN),
+        Place("after_assess", "cognition", (), ("mind", *TEXTS), (*_CHOSEN, *TEXTS)),
+        Place("decide", "cognition", ("minds", "bids"), (), (*_CHOSEN, *TEXTS), _bids_fit),
         Place("race", "group_chat", ("speaker", "sim_time_s", "minds"), fits=_speaker_fits),
         Place("retrieve_memory", "utterance", ("prompt",)),
         Place("vary_prompt", "utterance", ("prompt",)),

@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from tertulia.nodes.conversation.line_edit import as_edited
 from tertulia.nodes.conversation.turns import speaking_time_s, spoken_turn
 from tertulia.nodes.meeting.view import last_turn
-from tertulia.nodes.shared.limits import group_chat_is_over
+from tertulia.nodes.shared.limits import end_of_group_chat
 from tertulia.state.context import Context, RecordedTurn
 from tertulia.state.graph_state import GroupState, Mind
 from tertulia.state.inner_places import Address, AddressState, nobody_asked
@@ -65,11 +65,13 @@ async def record_speech(state: GroupState, runtime: Runtime[Context]) -> GroupSt
     now_s = state["sim_time_s"] + speaking_time_s(record.turn.text, context.parameters.speaking_rate_wpm)
     mind = state["minds"][speaker]
     after_speaking: Mind = {**mind, "spoke": state["round"], "spoken": mind["spoken"] + 1}
+    ended_by = end_of_group_chat(state["turn"], now_s, context.meeting, context.parameters)
     return {
         "sim_time_s": now_s,
         "silence_s": 0.0,
         "minds": {speaker: after_speaking},
-        "finished": group_chat_is_over(state["turn"], now_s, context.meeting, context.parameters),
+        "finished": ended_by is not None,
+        "ended_by": ended_by,
     }
 
 
@@ -82,8 +84,10 @@ async def record_silence(state: GroupState, runtime: Runtime[Context]) -> GroupS
     context.record(RecordedTurn(TurnRecord(turn=turn)))
     length_s = context.parameters.silence_s
     now_s = state["sim_time_s"] + length_s
+    ended_by = end_of_group_chat(state["turn"], now_s, context.meeting, context.parameters)
     return {
         "sim_time_s": now_s,
         "silence_s": state["silence_s"] + length_s,
-        "finished": group_chat_is_over(state["turn"], now_s, context.meeting, context.parameters),
+        "finished": ended_by is not None,
+        "ended_by": ended_by,
     }

@@ -14,7 +14,6 @@ from functools import lru_cache
 from typing import Literal, get_args
 
 from tertulia.nodes.shared.names_in_text import places_of
-from tertulia.state.context import Context
 from tertulia.state.meeting import Start
 from tertulia.state.store import Store
 from tertulia.state.text import folded_words
@@ -58,13 +57,6 @@ def is_loop(lines: Lines) -> bool:
     """Return whether each of the last three lines of a conversation only repeats earlier ones."""
     last = range(len(lines) - _LOOP, len(lines))
     return len(lines) > _LOOP and all(_repeats(lines[at][1], lines[:at]) for at in last)
-
-
-def has_ended_in_loop(context: Context, turn: int) -> bool:
-    """Return whether a conversation ended with a turn because its lines only repeated earlier ones."""
-    (last,) = context.store.turns(context.run, turn, turn) or (None,)
-    is_guarded = last is not None and last.ended and bool(context.parameters.redraws)
-    return is_guarded and is_loop(lines_before(context.store, context.run, context.start, turn + 1))
 
 
 def _repeats(text: str, before: Lines) -> bool:

@@ -1,6 +1,6 @@
 """Nodes, scorers and mechanisms out of plain functions: `@scorer`, `@node`, `@mechanism`.
 
-Hand over their results: `tertulia.run(..., nodes={"score": my_scorer}, mechanisms=[my_mechanism])`.
+Hand over their results: `tertulia.run(…, additions=tertulia.Additions(nodes={"score": my_scorer}, mechanisms=[…]))`.
 """
 
 import inspect

@@ -19,7 +19,7 @@ from tertulia.state.album import Population
 from tertulia.state.errors import UsageError, nearest_hint
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import RunRecord, RunStatus, Turn
+from tertulia.state.records import EndedBy, RunRecord, RunStatus, Turn
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.documents import conversation_document, turn_document
 from tertulia.views.reading.exchanges import RecordedExchange, read_exchanges, spoken_turns
@@ -51,6 +51,11 @@ class Run(DrivenRun, Questioned, Checking, Exported):
     def status(self) -> RunStatus:
         """`running`, `interrupted`, `failed` or `finished`."""
         return self.record.status
+
+    @property
+    def ended_by(self) -> EndedBy | None:
+        """Why it finished or was interrupted: `schedule`, `said goodbye`, `budget`, …; `None`: it runs, or failed."""
+        return self.record.ended_by
 
     @property
     def scenario(self) -> str:

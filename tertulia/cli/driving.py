@@ -29,6 +29,7 @@ from tertulia.runs.driving.events import (
 from tertulia.state.errors import LeftError, StoppedError
 from tertulia.state.records import Turn
 from tertulia.state.seat import Answer, Invitation
+from tertulia.state.text import counted
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.actions import shown_turns
 from tertulia.views.reading.rewritten import rewritten_turns
@@ -132,9 +133,11 @@ class LiveRun:
 
 
 def print_end(store: SqlStore, end: RunEnded | SimulationEnded, as_json: bool) -> None:
-    """Print the command that goes on if it did not finish, and its ending if JSON is asked for."""
+    """Print why it ended, the command that goes on if it did not finish, and its ending if JSON is asked for."""
     if isinstance(end.error, StoppedError):
         progress().print(plain(str(end.error)))
+    elif end.ended_by not in (None, "stopped") and not as_json:
+        progress().print(plain(f"{end.status} after {counted(end.turns, 'turn')}: {end.ended_by}"))
     if end.status != "finished":
         progress().print(plain(f"to go on: tertulia {end.way_on}{store_hint(store)}"))
     if as_json:

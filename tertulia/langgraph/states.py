@@ -6,6 +6,7 @@ from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
 from tertulia.state.graph_state import GroupState, UtteranceOutput, UtteranceState
+from tertulia.state.records import EndedBy
 
 #: LangChain's messages. There is no reducer here, so that a parent's state without the field is told from an empty one;
 #: the output are all messages, which `add_messages` of the parent merges by their ids.
@@ -135,12 +136,14 @@ class GroupChatOutput(TypedDict, total=False):
         utterances: The utterances of these rounds, in order, and how they came about.
         minds: By person, the state of their mind between rounds (`tertulia.state.graph_state.Mind`).
         finished: Whether the meeting is over by its limits.
+        ended_by: Why; `None` as long as it is not.
     """
 
     messages: Messages
     utterances: list[Utterance]
     minds: dict[str, Any]
     finished: bool
+    ended_by: EndedBy | None
 
 
 class GroupChatState(GroupState, RunState, total=False):

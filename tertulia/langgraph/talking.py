@@ -7,6 +7,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
 
 from tertulia.graphs.group_chat import ORDERS
 from tertulia.graphs.utterance import FIRST_STEP, LAST_STEP, add_utterance
@@ -20,7 +21,8 @@ from tertulia.langgraph.steps import HostedSteps, as_runnable, in_words, reading
 from tertulia.langgraph.thinking import first_mind, prepare_all, think_together
 from tertulia.nodes.meeting.rounds import open_round, record_silence, record_speech
 from tertulia.runs.planning.additions import Additions
-from tertulia.state.graph_state import first_state
+from tertulia.state.context import Context
+from tertulia.state.graph_state import GroupState, first_state
 from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Order
 from tertulia.storage.addresses import DEFAULT_STORE
@@ -58,7 +60,7 @@ def group_chat(
 
     In every round all think, the willing ones race for the floor, and the winner speaks; a round without a willing
     person is a silence. It reads `messages` of the parent's state, and `topic` and `minds` if it has them
-    (`GroupChatInput`), and writes `messages`, and `utterances`, `minds` and `finished` if the state has them
+    (`GroupChatInput`), and writes `messages`, and `utterances`, `minds`, `finished` and `ended_by` if it has them
     (`GroupChatOutput`).
 
     Args:
@@ -100,7 +102,7 @@ def _built(
     graph.add_node(give_floor, steps.node(chosen.get(give_floor, ORDERS[order])))
     add_utterance(graph, chosen, as_node=steps.node, as_router=steps.router)
     graph.add_node("record_speech", reading_messages(talking.record_speech, "record_speech"))
-    graph.add_node("record_silence", steps.node(record_silence))
+    graph.add_node("record_silence", steps.node(_record_silence))
 
     graph.add_edge(START, "enter")
     graph.add_edge("enter", "open_round")
@@ -128,6 +130,17 @@ def _is_over() -> Runnable[Any, Any]:
         return bool(state["finished"]) or state["round"] >= state["until"]
 
     return as_runnable(rounds_are_over, "rounds_are_over")
+
+
+async def _record_silence(state: GroupState, runtime: Runtime[Context]) -> GroupState:
+    update = await record_silence(state, runtime)
+    _store_end(runtime.context, update)
+    return update
+
+
+def _store_end(context: Context, update: GroupState) -> None:
+    if update["finished"]:
+        context.store.set_status(context.run, "finished", ended_by=update["ended_by"])
 
 
 class _Talking:
@@ -180,6 +193,7 @@ class _Talking:
         run = self._host.forked_if_said(state["run"], state["turn"])
         context = self._host.context(run)
         update = await record_speech(cast(Any, state), runtime_of(context))
+        _store_end(context, update)
         said = in_words(context.store.turn_record(run, state["turn"]), context)
         return {
             **update,

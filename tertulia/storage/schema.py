@@ -15,7 +15,7 @@ from typing import Literal
 from tertulia.state.errors import StorageError
 
 #: The version of these tables, which a store notes as `PRAGMA user_version`; a store of another one is refused.
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 
 #: Tells a store from other programs' SQLite files: `Tert` in ASCII.
 APPLICATION_ID = int.from_bytes(b"Tert", "big")
@@ -199,6 +199,7 @@ TABLES: Mapping[str, TableSchema] = {
                 Column("parent_turn", "count", nullable=True),
                 Column("rewritten", "flag"),
                 Column("error", nullable=True),
+                Column("ended_by", nullable=True),
                 Column("created", "moment"),
                 Column("case_id", "count", references=("contents", "id")),
                 Column("label", nullable=True),
@@ -361,6 +362,7 @@ TABLES: Mapping[str, TableSchema] = {
                 Column("encounters_per_day", "count", nullable=True),  # NULL: those of the log
                 Column("parameters", "json"),
                 Column("error", nullable=True),
+                Column("ended_by", nullable=True),
                 Column("created", "moment"),
                 Column("town_id", "count", references=("contents", "id")),  # JSON: people, habits, past dialogues
             ),

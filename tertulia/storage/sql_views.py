@@ -115,7 +115,7 @@ _RUNS = View(
         ("removal_factor", "number", _json_field("parameters", "removal_factor", "number")),
         ("speaking_order", "text", _orders),
         ("turns", "count", TURNS_OF_RUN),
-        *("runs.parent_run", "runs.parent_turn", "runs.rewritten", "runs.error", "runs.created"),
+        *("runs.parent_run", "runs.parent_turn", "runs.rewritten", "runs.error", "runs.ended_by", "runs.created"),
         *("runs.parameters", "runs.label"),
         *("runs.experiment", "runs.setting", "runs.trial_case", "runs.trial", "runs.cohort"),
     ),

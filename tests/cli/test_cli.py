@@ -23,7 +23,12 @@ ROOT = Path(__file__).parents[2]
 
 def test_run_prints_its_id_at_once_and_one_line_last(cli: Cli) -> None:
     result = cli("run", "tidewell", "--rehearse", "--rounds", "3", "--json")
-    assert result.json == {"run": result.err.removeprefix("run ").strip(), "status": "finished", "turns": 3}
+    assert result.json == {
+        "run": result.err.removeprefix("run ").strip(),
+        "status": "finished",
+        "turns": 3,
+        "ended_by": "rounds",
+    }
 
 
 def test_run_and_resume_tell_the_conversation(cli: Cli) -> None:
@@ -37,7 +42,7 @@ def test_a_finished_run_is_not_driven_again(cli: Cli, monkeypatch: pytest.Monkey
     run = rehearse(cli)
     monkeypatch.setattr("tertulia.models.loading.open_model", lambda *_, **__: pytest.fail("a model was opened"))
     result = cli("resume", "@last", "--json")
-    assert result.json == {"run": run, "status": "finished", "turns": len(utterances(cli, run))}
+    assert result.json == {"run": run, "status": "finished", "turns": len(utterances(cli, run)), "ended_by": "rounds"}
     assert "finished" in result.err
     assert "fork" in result.err
 

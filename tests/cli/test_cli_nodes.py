@@ -115,11 +115,11 @@ BAD_NODES = [
     (f"{SCORED}random.random())", "is the same again", "keyed_generator"),
     (f"{SCORED}np.float32(1))", "returns what it declares", "numpy.float32"),
     ("return {'scores': {}, 'scored_by': 'mine'}", "returns what it declares", "scores has none for"),
-    (f"{ONE} | {{'removed': []}}", "returns what it declares", "wrote 'removed'"),
+    (f"{ONE} | {{'removed': []}}", "returns what it declares", "returned 'removed'"),
     ("state['present'].append('Nobody'); return scored(state, runtime, len)", "comes to its end", "TypeError"),
     (f"state['turn'] += 1; {ONE}", "leaves the state as it was", "return what is new instead"),
     (f"{SCORED}1 / 0)", "comes to its end", "ZeroDivisionError: division by zero (line "),
-    ("return state['chosen']", "comes to its end", "declare it in reads"),
+    ("return state['chosen']", "comes to its end", "add it to its reads=['chosen']"),
     ("await asyncio.sleep(9)", "keeps its time limit", "belongs in a thread"),
     (f"time.sleep(0.2); {ONE}", "keeps its time limit", "belongs in a thread"),
 ]

@@ -11,7 +11,7 @@ from support.stored import NOW, a_case, a_run
 from tertulia.state.records import Turn, TurnRecord
 from tertulia.storage.store import SqlStore
 
-COLUMNS = ["run", "status", "scenario", "order", "λ", "seed", "turns", "model", "from", "date", "label"]
+COLUMNS = ["run", "status", "scenario", "order", "λ", "seed", "turns", "model", "from", "date", "label", "ended_by"]
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.models.rehearsal import RehearsalModel, RehearsalTokenizer
 from tertulia.nodes.conversation.turns import record_turn, speaking_time_s
 from tertulia.nodes.scorers.attention import score_attention
-from tertulia.nodes.shared.limits import limit_is_reached
+from tertulia.nodes.shared.limits import limit_reached
 from tertulia.nodes.utterance.begin import begin_utterance
 from tertulia.nodes.utterance.end import decide_ending
 from tertulia.nodes.utterance.generate import generate
@@ -313,7 +313,7 @@ async def test_a_turn_is_recorded_with_how_it_came_about() -> None:
 def test_limits_end_a_conversation() -> None:
     limits = Parameters().with_settings({"max_turns": 3, "max_minutes": 2})
 
-    assert [limit_is_reached(turn, 0.0, limits) for turn in (1, 2, 3, 4)] == [False, False, True, True]
-    assert [limit_is_reached(1, seconds, limits) for seconds in (119.9, 120.0)] == [False, True]
-    assert not limit_is_reached(1, 1e9, Parameters())
+    assert [limit_reached(turn, 0.0, limits) for turn in (1, 2, 3, 4)] == [None, None, "rounds", "rounds"]
+    assert [limit_reached(1, seconds, limits) for seconds in (119.9, 120.0)] == [None, "minutes"]
+    assert limit_reached(1, 1e9, Parameters()) is None
     assert speaking_time_s("one two  three", 90) == 2

@@ -69,7 +69,10 @@ def test_each_run(new_store: NewStore, held: Held) -> None:
             assert store.file.rows("SELECT * FROM each_run") == [
                 {
                     **run.model_dump(
-                        include={"run", "status", "kind", "scenario", "model", "embedder", "error", "turns", "label"}
+                        include={
+                            *("run", "status", "kind", "scenario", "model", "embedder"),
+                            *("error", "ended_by", "turns", "label"),
+                        }
                     ),
                     "rehearsed": int(run.rehearsed),
                     "seed": str(run.seed),

@@ -109,7 +109,7 @@ def _list(simulations: Sequence[Simulation], as_json: bool) -> None:
         data().print(plain("no simulations; begin with: tertulia simulate tidewell --rehearse"))
         return
     rows = [list(simulation_cells(simulation)) for simulation in simulations]
-    print_columns(HEADINGS, rows, right=("λ", "seed", "days"), drop=("seed", "model", "λ", "days"))
+    print_columns(HEADINGS, rows, right=("λ", "seed", "days"), drop=("seed", "model", "λ", "ended_by", "days"))
 
 
 def _show_days(store: SqlStore, simulation: Simulation, embedder: str | None, as_json: bool) -> None:

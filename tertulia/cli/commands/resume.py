@@ -38,7 +38,7 @@ def resume(
             hint = f"run {record.run} is finished; to go on from a turn, fork it: tertulia fork --help"
             progress().print(plain(hint))
             if driving.as_json:
-                print_json({"run": record.run, "status": record.status, "turns": record.turns})
+                print_json(record.model_dump(include={"run", "status", "turns", "ended_by"}))
             return
         request = RunRequest(model=model, seat=seat, additions=additions(extension))
         reopened = partial(reopen, opened, record, request=request)

@@ -20,7 +20,7 @@ from tertulia.storage.store import SqlStore
 from tertulia.views.reading.listing import HEADINGS, RunList, delete, list_runs, plan_deletion, runs_document, set_label
 
 #: The columns that a narrow terminal leaves out, in this order.
-_DROPPED = ("seed", "order", "model", "from", "λ", "date", "turns", "label")
+_DROPPED = ("seed", "order", "model", "from", "λ", "ended_by", "date", "turns", "label")
 
 _STATUSES = get_args(RunStatus)
 

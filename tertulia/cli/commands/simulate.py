@@ -114,6 +114,7 @@ def _resume(
     limits: Limits,
 ) -> None:
     """Go on with a simulation, also with a finished one if it gets more days."""
+    from tertulia.runs.driving.driver import Ending
     from tertulia.runs.driving.towns import summary
     from tertulia.runs.planning.simulations import check_days, reopen_simulation
 
@@ -124,7 +125,7 @@ def _resume(
             opened.clear_locks()
             more = f"tertulia simulate --resume {simulation.simulation} --days {simulation.days + 1}"
             progress().print(plain(f"simulation {simulation.simulation} is finished; for more days: {more}"))
-            print_end(opened, summary(opened, simulation, "finished"), as_json)
+            print_end(opened, summary(opened, simulation, Ending("finished", None, simulation.ended_by)), as_json)
             return
         limits.budget.check_prices(
             names_of_models(simulation.model, None, Parameters.model_validate(simulation.parameters))

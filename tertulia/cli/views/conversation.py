@@ -9,7 +9,7 @@ from tertulia.cli.views.cognition import print_calls, print_character
 from tertulia.state.album import Population
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import Case, RunRecord
+from tertulia.state.records import Case, RunRecord, status_in_words
 from tertulia.state.store import Store
 from tertulia.views.reading.actions import shown_turns
 from tertulia.views.reading.exchanges import read_exchanges
@@ -29,7 +29,7 @@ def print_run(console: Console, store: Store, run: RunRecord, start: Start) -> N
     else:
         place = f" · {start.place}" if start.place else ""
         console.print(plain(f"{run.run} · {run.scenario} · {start.time:%Y-%m-%d %H:%M}{place}", "bold"))
-    console.print(plain(" · ".join([run.status, *made_with(run)]), "dim"))
+    console.print(plain(" · ".join([status_in_words(run.status, run.ended_by), *made_with(run)]), "dim"))
     for note in unsent_in_words(store, run):
         console.print(plain(note, "dim"))
     if run.error:

@@ -11,7 +11,7 @@ from tertulia.cli.terminal.lines import utterance
 from tertulia.cli.terminal.output import plain
 from tertulia.state.meeting import AttendanceChange, Meeting, Start
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import RunRecord
+from tertulia.state.records import RunRecord, status_in_words
 from tertulia.state.text import clean
 from tertulia.views.reading.timeline import Thought, TimelineTurn, attendance_changes, changes_before
 from tertulia.views.wording.phrases import attendance, clock, people_line, settings
@@ -20,7 +20,7 @@ from tertulia.views.wording.phrases import attendance, clock, people_line, setti
 def print_timeline(console: Console, run: RunRecord, start: Start, timeline: Sequence[TimelineTurn]) -> None:
     """Print the timeline: clock, utterance, and the thoughts behind it; silences are gaps."""
     console.print(plain(f"{run.run} · {run.scenario} · {people_line(start)}", "bold"))
-    console.print(plain(" · ".join([run.status, *settings(run)]), "dim"))
+    console.print(plain(" · ".join([status_in_words(run.status, run.ended_by), *settings(run)]), "dim"))
     console.print()
     has_thoughts = isinstance(start, Meeting)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 1, 0))

@@ -21,7 +21,8 @@ from tertulia.runs.driving.interrupting import interruptible
 from tertulia.runs.driving.limits import Limits
 from tertulia.runs.planning.additions import Additions
 from tertulia.state.budget import Purse
-from tertulia.state.errors import ModelError, NotFoundError, StoppedError, TertuliaError
+from tertulia.state.errors import BudgetError, ModelError, NotFoundError, StoppedError, TertuliaError
+from tertulia.state.records import EndedBy
 from tertulia.storage.store import SqlStore
 
 #: After so many workers that died while they drove it, a cohort is given up: it may be their killer.
@@ -94,7 +95,7 @@ class Dispatcher:
                 self.store.file.reopen()  # it may have come in the middle of a transaction, or of a query
                 raise
             except StoppedError as error:
-                dispatch.reason = str(error)
+                dispatch.stop = error
                 raise
             finally:
                 crew.dismiss()
@@ -125,14 +126,15 @@ class _Dispatch:
         self._experiment, self._limits = tasks[0].experiment.name, dispatcher.limits
         self._look = stop_requests(dispatcher.store, self._experiment).look_if_possible
         self._begun = set[str]()
-        self.reason: str | None = None  # why it was stopped
+        self.stop: StoppedError | None = None
 
     def note_interrupted(self) -> None:
         """Store that trials were interrupted whose worker was stopped or killed, and why."""
+        ended_by: EndedBy = "budget" if isinstance(self.stop, BudgetError) else "stopped"
         for record in self._store.runs(experiment=self._experiment):
             is_stopped = record.status == "interrupted" and record.error is None and record.run in self._begun
-            if record.status == "running" or (is_stopped and self.reason is not None):
-                self._store.set_status(record.run, "interrupted", self.reason)
+            if record.status == "running" or (is_stopped and self.stop is not None):
+                self._store.set_status(record.run, "interrupted", str(self.stop) if self.stop else None, ended_by)
 
     def run(self, size: int) -> None:
         for _ in range(min(size, len(self._left))):

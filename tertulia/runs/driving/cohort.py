@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from tertulia.runs.access.engines import Engines
 from tertulia.runs.driving.collecting import seldom_collecting
-from tertulia.runs.driving.driver import recorded_ending
+from tertulia.runs.driving.driver import Ending, recorded_ending
 from tertulia.runs.driving.events import Emit, RunEnded, RunStarted
 from tertulia.runs.driving.interrupting import interruptible, run_or_abandon
 from tertulia.runs.driving.limits import Limits, Look
 from tertulia.runs.planning.starting import context_of
 from tertulia.state.errors import TertuliaError
-from tertulia.state.records import RunRecord, RunStatus
+from tertulia.state.records import RunRecord
 
 if TYPE_CHECKING:
     from tertulia.models.cohort import CohortBatches
@@ -83,15 +83,15 @@ async def _drive(
 
     run, engines, registry = opened
 
-    def report_end(status: RunStatus, error: TertuliaError | None) -> None:
-        emit(RunEnded(run.run, status, store.run(run.run).turns, error))
+    def report_end(ended: Ending) -> None:
+        emit(RunEnded(run.run, ended.status, store.run(run.run).turns, ended.error, ended.by))
 
     try:
-        ending = recorded_ending(store, partial(store.set_status, run.run), report_end, limits.why)
-        with suppress(TertuliaError), ending:
+        recorded = recorded_ending(store, partial(store.set_status, run.run), report_end, limits.why)
+        with suppress(TertuliaError), recorded as ending:
             context = context_of(store, run, engines, registry, batches)
             context.broker.use(limits)
             emit(RunStarted(store.run(run.run), context.start, tuple(store.turns(run.run))))
-            await drive(context, checkpointer, emit)
+            ending.by = await drive(context, checkpointer, emit)
     finally:
         batches.leave(run.run)  # the others no longer wait for it, however it ended

@@ -20,7 +20,6 @@ from tertulia.graphs.dialogue import DialogueGraph, build_dialogue_graph
 from tertulia.graphs.group_chat import GroupGraph, build_group_chat_graph
 from tertulia.graphs.town import TownGraph
 from tertulia.nodes.conversation.seat import invite
-from tertulia.nodes.shared.line_faults import has_ended_in_loop
 from tertulia.runs.driving.events import Emit, Noted, StepStarted, TurnFinished, ignore
 from tertulia.runs.driving.held_line import wait_for_edit
 from tertulia.runs.driving.platforms import note_platform
@@ -35,7 +34,7 @@ from tertulia.state.graph_state import GroupState
 from tertulia.state.line_edit import EDITED_ATTEMPT, HELD
 from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Order
-from tertulia.state.records import RunKind
+from tertulia.state.records import EndedBy, RunKind
 from tertulia.state.seat import Ask
 from tertulia.storage.driven import DrivenStore
 from tertulia.storage.sqlite.checkpoints import SynchronousSaver
@@ -56,8 +55,8 @@ async def drive(
     checkpointer: BaseCheckpointSaver[Any],
     emit: Emit = ignore,
     ask: Ask | None = None,
-) -> None:
-    """Drive a conversation to its end; an interrupted run goes on after its last whole turn.
+) -> EndedBy | None:
+    """Drive a conversation to its end, and return why it ended; an interrupted run goes on after its last whole turn.
 
     An unfinished turn starts over: agents that think together must begin together. Draws are the same, and model calls
     in the journal are not repeated.
@@ -76,10 +75,12 @@ async def drive(
             f"seat={context.parameters.seat}: there is nobody to ask here; leave the seat out, or use `tertulia run`"
         )
     with context.store.deferring() if isinstance(context.store, DrivenStore) else nullcontext():
-        await _drive(context, checkpointer, emit, ask)
+        return await _drive(context, checkpointer, emit, ask)
 
 
-async def _drive(context: Context, checkpointer: BaseCheckpointSaver[Any], emit: Emit, ask: Ask | None) -> None:
+async def _drive(
+    context: Context, checkpointer: BaseCheckpointSaver[Any], emit: Emit, ask: Ask | None
+) -> EndedBy | None:
     context.broker.clear()
     context.kept.clear()
     context = replace(context, recorded={})
@@ -90,7 +91,7 @@ async def _drive(context: Context, checkpointer: BaseCheckpointSaver[Any], emit:
     record = context.store.run(context.run)
     known = await _whole_state(graph, config, checkpointer, record.parent)
     if known is not None and known.values.get("finished"):
-        return
+        return cast(EndedBy, known.values["ended_by"])
     if known is not None:
         last = known.values["turn"]
         if not isinstance(checkpointer, SynchronousSaver):  # something lies behind it
@@ -119,7 +120,7 @@ async def _drive(context: Context, checkpointer: BaseCheckpointSaver[Any], emit:
         for text in _notes(context, cast(GroupState, state), noted):
             emit(Noted(context.run, text))
         if state["finished"]:
-            return
+            return cast(EndedBy, state["ended_by"])
 
 
 def _notes(context: Context, state: GroupState, noted: set[str]) -> Iterator[str]:
@@ -130,7 +131,7 @@ def _notes(context: Context, state: GroupState, noted: set[str]) -> Iterator[str
             noted.add(kind)
             yield f"turn {turn}: {text}"
     yield from notes_of_round(context, state)
-    if state["finished"] and has_ended_in_loop(context, turn):
+    if state["ended_by"] == "repetition":
         yield f"turn {turn}: the last lines only repeat what was said; it ends here"
 
 
@@ -263,8 +264,9 @@ def _shared(kind: RunKind, order: Order, checkpointer: BaseCheckpointSaver[Any] 
 def _built(
     kind: RunKind, order: Order, nodes: Mapping[str, Any], checkpointer: BaseCheckpointSaver[Any] | None
 ) -> ConversationGraph:
+    walks = checkpointer is not None  # a tool that shows the graph runs it without one
     if kind == "album_chat":
-        return build_album_chat_graph(checkpointer, nodes)
+        return build_album_chat_graph(checkpointer, nodes, walks=walks)
     if kind == "group_chat":
-        return build_group_chat_graph(order, checkpointer, nodes)
-    return build_dialogue_graph(checkpointer, nodes)
+        return build_group_chat_graph(order, checkpointer, nodes, walks=walks)
+    return build_dialogue_graph(checkpointer, nodes, walks=walks)

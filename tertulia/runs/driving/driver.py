@@ -3,6 +3,7 @@
 from asyncio import CancelledError
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,16 @@ from tertulia.runs.driving.collecting import seldom_collecting
 from tertulia.runs.driving.events import Emit, RunEnded, RunStarted
 from tertulia.runs.driving.interrupting import interruptible, run_or_abandon
 from tertulia.runs.driving.limits import Limits
-from tertulia.state.errors import LeftError, ModelError, StoppedError, StorageError, TertuliaError, failure_text
-from tertulia.state.records import RunStatus
+from tertulia.state.errors import (
+    BudgetError,
+    LeftError,
+    ModelError,
+    StoppedError,
+    StorageError,
+    TertuliaError,
+    failure_text,
+)
+from tertulia.state.records import EndedBy, RunStatus
 from tertulia.state.seat import Ask
 
 if TYPE_CHECKING:
@@ -39,39 +48,50 @@ def drive_run(
     """
     run, limits = context.run, limits or Limits()
 
-    def report_end(status: RunStatus, error: TertuliaError | None) -> None:
-        emit(RunEnded(run, status, store.run(run).turns, error))
+    def report_end(ended: Ending) -> None:
+        emit(RunEnded(run, ended.status, store.run(run).turns, ended.error, ended.by))
 
-    ending = recorded_ending(store, partial(store.set_status, run), report_end, limits.why)
-    with store.drive_lock(run), interruptible(), ending, limits.stopping(), seldom_collecting():
+    recorded = recorded_ending(store, partial(store.set_status, run), report_end, limits.why)
+    with store.drive_lock(run), interruptible(), recorded as ending, limits.stopping(), seldom_collecting():
         emit(RunStarted(store.run(run), context.start, tuple(store.turns(run))))
         context.broker.use(limits)
-        run_or_abandon(_drive(context, store, emit, ask, limits))
+        ending.by = run_or_abandon(_drive(context, store, emit, ask, limits))
 
 
-async def _drive(context: "Context", store: "SqlStore", emit: Emit, ask: Ask | None, limits: Limits) -> None:
+async def _drive(context: "Context", store: "SqlStore", emit: Emit, ask: Ask | None, limits: Limits) -> EndedBy | None:
     from tertulia.runs.driving.conversation import drive
     from tertulia.storage.checkpointing import checkpoints_of
     from tertulia.storage.stop_requests import StopRequests
 
     requests = StopRequests(store, "run", context.run)
     async with checkpoints_of(store) as checkpointer, limits.watching(requests.look_if_possible):
-        await drive(context, checkpointer, emit, ask)
+        return await drive(context, checkpointer, emit, ask)
+
+
+@dataclass
+class Ending:
+    """How a run or a simulation ended: its status, the error of a failure or a stop, and why it ended."""
+
+    status: RunStatus = "failed"
+    error: TertuliaError | None = None
+    by: EndedBy | None = None
 
 
 @contextmanager
 def recorded_ending(
     store: "SqlStore",
     set_status: Callable[..., None],
-    report_end: Callable[[RunStatus, TertuliaError | None], None],
+    report_end: Callable[[Ending], None],
     why_stopped: Callable[[], StoppedError | None] = lambda: None,
-) -> Iterator[None]:
+) -> Iterator[Ending]:
     """Store the status of the run inside: running, then how it ended, whatever stops it.
+
+    The code inside sets why it finished (`Ending.by`).
 
     Args:
         store: Reopened before an error is stored, which it may itself have caused.
-        set_status: Stores a status, and the error of a failure.
-        report_end: Receives the status and the error, once they are stored.
+        set_status: Stores a status, the error of a failure, and why it ended.
+        report_end: Receives the ending, once it is stored.
         why_stopped: Returns the cause of an interrupt, if it is no signal.
 
     Raises:
@@ -80,27 +100,29 @@ def recorded_ending(
         StoppedError: A budget is spent, or a stop was requested.
         LeftError: The person in the seat has left.
     """
-    status: RunStatus = "failed"
-    problem: TertuliaError | None = None
+    ending = Ending()
 
     def save_status_if_possible() -> None:
         with suppress(StorageError):
             store.file.reopen()  # a signal may have come in the middle of a transaction, or of a query
-            set_status(status, None if problem is None else str(problem))
+            set_status(ending.status, None if ending.error is None else str(ending.error), ending.by)
 
     try:
         set_status("running")
-        yield
-        set_status("finished")
-        status = "finished"
-    except (KeyboardInterrupt, SystemExit, CancelledError, GeneratorExit, LeftError, StoppedError):
+        yield ending
+        set_status("finished", None, ending.by)
+        ending.status = "finished"
+    except (KeyboardInterrupt, SystemExit, CancelledError, GeneratorExit, LeftError, StoppedError) as stop:
         # A coroutine with no time left to tidy up after an interrupt is closed at its await: a GeneratorExit.
-        status, problem = "interrupted", why_stopped()
+        ending.status, ending.error = "interrupted", why_stopped()
+        is_left, is_spent = isinstance(stop, LeftError), isinstance(ending.error, BudgetError)
+        ending.by = "left by a person" if is_left else "budget" if is_spent else "stopped"
         save_status_if_possible()
         raise
     except Exception as error:
-        problem = error if isinstance(error, TertuliaError) else ModelError(failure_text(error))
+        ending.error = error if isinstance(error, TertuliaError) else ModelError(failure_text(error))
+        ending.by = None
         save_status_if_possible()
-        raise problem from error
+        raise ending.error from error
     finally:
-        report_end(status, problem)
+        report_end(ending)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tertulia.state.errors import ContextWindowError, TertuliaError, UsageError
 from tertulia.state.meeting import Start
-from tertulia.state.records import RunRecord, RunStatus, Turn
+from tertulia.state.records import EndedBy, RunRecord, RunStatus, Turn
 from tertulia.state.town import Encounter, Simulation
 
 #: Words that are shown while a node is executed.
@@ -86,6 +86,7 @@ class RunEnded:
     status: RunStatus
     turns: int
     error: TertuliaError | None = None
+    ended_by: EndedBy | None = None
 
     @property
     def way_on(self) -> str:
@@ -126,6 +127,7 @@ class SimulationEnded:
     encounters: int
     turns: int
     error: TertuliaError | None = None
+    ended_by: EndedBy | None = None
 
     @property
     def way_on(self) -> str:

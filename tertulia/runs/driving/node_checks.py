@@ -239,7 +239,7 @@ def _hold(
             rehearsal.error = error
 
 
-def _conversation(store: SqlStore, registry: Registry, start: Start, settings: dict[str, Any]) -> Callable[[], None]:
+def _conversation(store: SqlStore, registry: Registry, start: Start, settings: dict[str, Any]) -> Callable[[], object]:
     from langgraph.checkpoint.memory import InMemorySaver
 
     from tertulia.runs.driving.conversation import drive
@@ -250,7 +250,7 @@ def _conversation(store: SqlStore, registry: Registry, start: Start, settings: d
     return lambda: asyncio.run(drive(context, InMemorySaver()))
 
 
-def _town(store: SqlStore, registry: Registry, settings: dict[str, Any]) -> Callable[[], None]:
+def _town(store: SqlStore, registry: Registry, settings: dict[str, Any]) -> Callable[[], object]:
     from tertulia.runs.driving.towns import drive_simulation
     from tertulia.runs.planning.simulations import plan_simulation, store_simulation
 

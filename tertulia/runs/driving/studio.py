@@ -144,8 +144,9 @@ def conversation_graph(
         """Run the conversation; when it is run again, its calls come from the journal."""
         with SqlStore.open(store_path) as store, store.drive_lock(state["run"]):
             context = reopen(store, store.run(state["run"]), access, RunRequest(additions=additions))
-            with recorded_ending(store, partial(store.set_status, state["run"]), lambda status, error: None):
-                await inner.ainvoke(first_state_of(context), {"recursion_limit": steps}, context=context)
+            with recorded_ending(store, partial(store.set_status, state["run"]), lambda ended: None) as ending:
+                last = await inner.ainvoke(first_state_of(context), {"recursion_limit": steps}, context=context)
+                ending.by = last["ended_by"]
             turns = store.turns(state["run"])
         return {"turns": [{"speaker": turn.speaker, "text": turn.text} for turn in turns]}
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from tertulia.runs.access.engines import Engines
-from tertulia.runs.driving.driver import recorded_ending
+from tertulia.runs.driving.driver import Ending, recorded_ending
 from tertulia.runs.driving.events import (
     Emit,
     EncounterFinished,
@@ -18,8 +18,7 @@ from tertulia.runs.driving.interrupting import interruptible, run_or_abandon
 from tertulia.runs.driving.limits import Limits
 from tertulia.runs.planning.simulations import run_of
 from tertulia.runs.planning.starting import context_of
-from tertulia.state.errors import TertuliaError
-from tertulia.state.records import RunStatus
+from tertulia.state.records import EndedBy, RunStatus
 from tertulia.state.town import Diary, Simulation, TownContext
 
 if TYPE_CHECKING:
@@ -54,33 +53,33 @@ def drive_simulation(
     """
     name, limits = simulation.simulation, limits or Limits()
 
-    def set_status(status: RunStatus, error: str | None = None) -> None:
-        store.simulations.set_status(name, status, error)
+    def set_status(status: RunStatus, error: str | None = None, ended_by: EndedBy | None = None) -> None:
+        store.simulations.set_status(name, status, error, ended_by)
         for encounter in store.simulations.encounters(name)[-1:]:  # the conversation that was under way
             if store.run(encounter.run).status == "running":
-                store.set_status(encounter.run, status, error)
+                store.set_status(encounter.run, status, error, ended_by)
 
-    def report_end(status: RunStatus, error: TertuliaError | None) -> None:
-        emit(summary(store, simulation, status, error))
+    def report_end(ended: Ending) -> None:
+        emit(summary(store, simulation, ended))
 
-    ending = recorded_ending(store, set_status, report_end, limits.why)
-    with store.drive_lock(name), interruptible(), ending, limits.stopping():
+    recorded = recorded_ending(store, set_status, report_end, limits.why)
+    with store.drive_lock(name), interruptible(), recorded as ending, limits.stopping():
         emit(SimulationStarted(simulation))
         run_or_abandon(_pass_days(store, simulation, engines, registry, emit, limits))
+        ending.by = "days"
 
 
-def summary(
-    store: "SqlStore", simulation: Simulation, status: RunStatus, error: TertuliaError | None = None
-) -> SimulationEnded:
+def summary(store: "SqlStore", simulation: Simulation, ended: Ending) -> SimulationEnded:
     """Return the event that tells how far a simulation has come."""
     encounters = store.simulations.encounters(simulation.simulation)
     return SimulationEnded(
         simulation=simulation.simulation,
-        status=status,
+        status=ended.status,
         days=len({encounter.day for encounter in encounters}),
         encounters=len(encounters),
         turns=sum(store.run(encounter.run).turns for encounter in encounters),
-        error=error,
+        error=ended.error,
+        ended_by=ended.by,
     )
 
 
@@ -117,8 +116,7 @@ async def _pass_days(
                 return
             with store.drive_lock(context.run):
                 store.set_status(context.run, "running")
-                await drive(context, checkpointer, pass_on)
-                store.set_status(context.run, "finished")
+                store.set_status(context.run, "finished", None, await drive(context, checkpointer, pass_on))
 
         town = store.simulations.town(simulation.simulation)
         context = TownContext(

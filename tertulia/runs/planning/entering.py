@@ -47,7 +47,7 @@ def first_state_of_fork(state: Mapping[str, Any], context: Context) -> DialogueS
     assert parent is not None
     before = context.store.start(parent[0])
     if not isinstance(context.start, Meeting) or not isinstance(before, Meeting):
-        return cast(DialogueState, {**state, "finished": False})
+        return cast(DialogueState, {**state, "finished": False, "ended_by": None})
     minds: dict[str, Mind] = dict(state["minds"])
     unprepared = []
     for now in context.start.participants:
@@ -59,7 +59,7 @@ def first_state_of_fork(state: Mapping[str, Any], context: Context) -> DialogueS
             # Their progress was counted in steps of a plan that they no longer have.
             used = {mechanism: last for mechanism, last in minds[name]["used"].items() if mechanism != "goal_summary"}
             minds[name] = {**minds[name], "used": used}
-    return cast(GroupState, {**state, "finished": False, "minds": minds, "unprepared": unprepared})
+    return cast(GroupState, {**state, "finished": False, "ended_by": None, "minds": minds, "unprepared": unprepared})
 
 
 def album_state(context: Context) -> AlbumState:
@@ -84,6 +84,7 @@ def album_state(context: Context) -> AlbumState:
         "pairs": [],
         "sim_time_s": now_s,
         "finished": False,
+        "ended_by": None,
         "belongings": belongings_at(population, ((turn, met) for (turn, _), met in exchanges.items()), parameters),
         "exchanges": {},
     }

@@ -19,7 +19,7 @@ from tertulia.storage.schema import TABLES
 from tertulia.storage.tables import Rows
 
 #: Columns of a run's row that may change while it goes on, or by hand.
-_MAY_CHANGE = {"id", "status", "error", "extensions", "label"}
+_MAY_CHANGE = {"id", "status", "error", "ended_by", "extensions", "label"}
 
 #: `stored` counts rows that are compared themselves, or that say in which place a round was computed.
 _NOT_COMPARED = {"id", "seconds", "stored"}

@@ -124,7 +124,7 @@ class RunMerger:
         copy_rows(self._source.file, file, self._carrier, [run], first, self._beside)
         file.delete_checkpoints([run])
         copy_checkpoints(self._source.file, file, [run])
-        changes = {column: row[column] for column in ("status", "error", "extensions")}
+        changes = {column: row[column] for column in ("status", "error", "ended_by", "extensions")}
         label = row["label"] if known["label"] is None else known["label"]
         Table(file, "runs").update(known, "run", **changes, label=label)
 

@@ -19,7 +19,7 @@ from tertulia.storage.tables import Table
 from tertulia.storage.values import parsed
 
 #: Columns of a simulation's row that may change while it goes on.
-_MAY_CHANGE = {"id", "status", "error", "days"}
+_MAY_CHANGE = {"id", "status", "error", "ended_by", "days"}
 
 #: Memories that are read at once.
 _AT_ONCE = 2000
@@ -57,10 +57,10 @@ class TownMerger:
                 raise DifferError(str(error)) from None
             self._insert_missing()
             if known:
-                changes = {column: given[column] for column in ("status", "error")}
+                changes = {column: given[column] for column in ("status", "error", "ended_by")}
                 days = max(given["days"], known[0]["days"])
                 if given["days"] < days and given["status"] == "finished":
-                    changes["status"] = "interrupted"  # the target was asked for more days
+                    changes |= {"status": "interrupted", "ended_by": None}  # the target was asked for more days
                 Table(self._target.file, "simulations").update(known[0], "simulation", days=days, **changes)
             self._target.file.delete_checkpoints([self._name])
             copy_checkpoints(self._source.file, self._target.file, [self._name])

@@ -13,7 +13,7 @@ from typing_extensions import override
 from tertulia.state.errors import NotFoundError, StorageError, UsageError, nearest_hint
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import Extension, RunRecord, RunStatus, Trial
+from tertulia.state.records import EndedBy, Extension, RunRecord, RunStatus, Trial
 from tertulia.state.same import Same
 from tertulia.state.store import Dependents, RunStore
 from tertulia.storage.contract import Database
@@ -37,7 +37,7 @@ _RESERVED_LENGTH = 6
 
 #: Fields of a run's record that are columns as they are.
 _PLAIN_FIELDS = {
-    *("run", "status", "kind", "scenario", "model", "embedder", "rehearsed", "rewritten", "error", "label"),
+    *("run", "status", "kind", "scenario", "model", "embedder", "rehearsed", "rewritten", "error", "ended_by", "label"),
 }
 
 #: By field of a trial, its column.
@@ -245,8 +245,10 @@ class Runs(Contents, RunStore):
             return _start_of(rows[0]["text"])
 
     @override
-    def set_status(self, run: str, status: RunStatus, error: str | None = None) -> None:
-        self._update_run(run, status=status, error=error)
+    def set_status(
+        self, run: str, status: RunStatus, error: str | None = None, ended_by: EndedBy | None = None
+    ) -> None:
+        self._update_run(run, status=status, error=error, ended_by=ended_by)
         if status != "running":
             self.file.save_log()
 

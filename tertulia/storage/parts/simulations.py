@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from tertulia.state.agreements import Entries, Entry
 from tertulia.state.errors import NotFoundError, StorageError, nearest_hint
-from tertulia.state.records import Appointment, Record, Remembered, RunStatus, Stream
+from tertulia.state.records import Appointment, EndedBy, Record, Remembered, RunStatus, Stream
 from tertulia.state.town import AGREED, FORMED, KEPT, SEEN, Encounter, Simulation, Town, TownStore
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.ids import LISTED, resolve_id
@@ -106,14 +106,16 @@ class Simulations(Streams, TownStore):
             return Town.model_validate(parsed(row["text"]))
 
     def update(self, simulation: str, **changes: Value) -> None:
-        """Change columns of a simulation: `status`, `error`, or `days`."""
+        """Change columns of a simulation: `status`, `error`, `ended_by`, or `days`."""
         with self.file.transaction():
             (row,) = Table(self.file, "simulations").select("WHERE simulation = ?", simulation)
             Table(self.file, "simulations").update(row, "simulation", **changes)
 
-    def set_status(self, simulation: str, status: RunStatus, error: str | None = None) -> None:
-        """Set the status of a simulation, and why it failed."""
-        self.update(simulation, status=status, error=error)
+    def set_status(
+        self, simulation: str, status: RunStatus, error: str | None = None, ended_by: EndedBy | None = None
+    ) -> None:
+        """Set the status of a simulation, why it failed, and why it ended."""
+        self.update(simulation, status=status, error=error, ended_by=ended_by)
         if status != "running":
             self.file.save_log()
 

@@ -29,7 +29,7 @@ Tokens = tuple[str, ...]
 
 #: The hashes of the schema of a new store, without LangGraph's tables and with them. Other versions of sqlite-utils may
 #: spell it otherwise, which costs a few milliseconds whenever a store is opened, and nothing else.
-KNOWN = frozenset({"9463698efe1963dd38d1a616feb234a7", "bb3cd81fb8f65cf84699ef870545bae5"})
+KNOWN = frozenset({"cf6dd35fb3fa09911b884851ab1f501c", "7fc4e2474601beedc49e8563bfdec8b9"})
 
 #: LangGraph's tables: it makes them itself, in the same file.
 CHECKPOINT_TABLES = (

@@ -24,7 +24,7 @@ _NO_COST = {"calls": 0, "prompt_tokens": 0, "reply_tokens": 0, "seconds": 0.0}
 _COMPARABLE = {"dist1_equal", "dist2_equal", "dist3_equal", "repeated_lines", "repeated_4grams"}
 
 #: The columns of a table of simulations.
-HEADINGS = ("simulation", "status", "town", "λ", "seed", "days", "model")
+HEADINGS = ("simulation", "status", "town", "λ", "seed", "days", "model", "ended_by")
 
 
 # --- all simulations ------------------------------------------------------------------------------------------------
@@ -40,6 +40,7 @@ def simulation_cells(simulation: Simulation) -> tuple[str, ...]:
         str(simulation.seed),
         str(simulation.days),
         simulation.model,
+        simulation.ended_by or "",
     )
 
 

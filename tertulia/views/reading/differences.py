@@ -19,7 +19,7 @@ from tertulia.storage.store import SqlStore
 from tertulia.views.reading.turn_documents import Calls, Document, turn_documents
 
 #: Fields of a run's record that identify it, and say nothing about its contents.
-_IDENTITY = ("run", "status", "turns", "parent", "rewritten", "label", "error", "created", "trial")
+_IDENTITY = ("run", "status", "turns", "parent", "rewritten", "label", "error", "ended_by", "created", "trial")
 
 #: The field of a memory stream that names its simulation; the memories themselves show in the prompts.
 _IDENTITY_OF_A_STREAM = ("simulation",)

@@ -42,6 +42,7 @@ def run_document(store: Store, run: RunRecord, start: Start) -> Document:
         "schema_version": SCHEMA_VERSION,
         "run": run.run,
         "status": run.status,
+        "ended_by": run.ended_by,
         "scenario": run.scenario,
         "order": order_of(run),
         "model": run.model,

@@ -14,7 +14,7 @@ from tertulia.storage.store import SqlStore
 from tertulia.views.reading.documents import parent_document
 
 #: The columns of a table of runs.
-HEADINGS = ("run", "status", "scenario", "order", "λ", "seed", "turns", "model", "from", "date", "label")
+HEADINGS = ("run", "status", "scenario", "order", "λ", "seed", "turns", "model", "from", "date", "label", "ended_by")
 
 _SCENARIO_FILES = (".yaml", ".yml", ".json")
 
@@ -70,6 +70,7 @@ class RunList:
             counted(row.conversations, "conversation") if row.conversations else origin,
             date_of(run),
             run.label or "",
+            run.ended_by or "",
         )
 
     @property
@@ -89,8 +90,8 @@ class RunList:
                 yield run
             elif simulation := pending.pop(self.conversations[run.run], None):
                 name = simulation.simulation
-                changes = {"run": name, "status": simulation.status, "seed": simulation.seed, "turns": turns[name]}
-                yield run.model_copy(update=changes)
+                of_simulation = simulation.model_dump(include={"status", "ended_by", "seed"})
+                yield run.model_copy(update={"run": name, "turns": turns[name], **of_simulation})
 
     def _tree(self, runs: Sequence[RunRecord]) -> Iterator[tuple[RunRecord, int]]:
         """Yield runs with their depth in the tree of forks, each before its forks, else in the order given.
@@ -150,6 +151,7 @@ def runs_document(listed: RunList) -> Document:
             {
                 "run": run.run,
                 "status": run.status,
+                "ended_by": run.ended_by,
                 "scenario": run.scenario,
                 "order": order_of(run),
                 "model": run.model,

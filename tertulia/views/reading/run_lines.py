@@ -79,6 +79,7 @@ def _document(row: dict[str, Any], line: RunLine | None, people: Sequence[str]) 
     return {
         "run": row["run"],
         "status": row["status"],
+        "ended_by": row["ended_by"],
         "kind": row["kind"],
         "scenario": row["scenario"],
         "order": row["order"] if row["kind"] == "group_chat" else None,

@@ -1,14 +1,20 @@
 """The state before and after every node of a turn."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
-from tertulia.state.cognition import Visit
+from tertulia.state.cognition import Assessment, Finding, InformationNeed, Visit
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import NotFoundError, nearest_hint
 from tertulia.state.graph_state import updated
+from tertulia.state.meeting import Meeting
+from tertulia.state.observed import Rewritten
 from tertulia.state.records import RunRecord
 from tertulia.state.store import Store
+
+#: The nodes of a cognition that write or follow the texts of an assessment.
+_HAVE_TEXTS = ("assess", "after_assess", "decide")
 
 
 def read_visits(
@@ -16,7 +22,11 @@ def read_visits(
 ) -> list[tuple[int, Visit]]:
     """Return the executions of nodes, each with its turn: of all, or of one turn, node or agent.
 
-    The executions of an agent are those of their cognition, and of the turns in which they speak.
+    The executions of an agent are those of their cognition, and of the turns in which they speak. Those of a mechanism
+    have its reason before, and its finding after.
+
+    Args:
+        node: The name of a node, of its place, or of a mechanism; `None`: all nodes.
 
     Raises:
         NotFoundError: The run has no such node, or nothing is known of the turn.
@@ -31,15 +41,82 @@ def read_visits(
                 "shows another"
             )
         visits += [(number, visit) for visit in trace.visits]
-    known = dict.fromkeys(visit.node for _, visit in visits)
-    if node is not None and node not in known:
+    if node is not None:
+        visits = _executions_of(store, run, visits, node, turn)
+    chosen = [of for of in visits if agent in (None, of[1].agent or of[1].before.get("speaker"))]
+    return [(number, _with_texts(store, run, visit)) for number, visit in chosen]
+
+
+def _executions_of(
+    store: Store, run: RunRecord, visits: Sequence[tuple[int, Visit]], name: str, turn: int | None
+) -> list[tuple[int, Visit]]:
+    """Return the executions of a node or a mechanism; `NotFoundError` if there is none."""
+    from tertulia.nodes.machinery.places import PLACES
+    from tertulia.nodes.machinery.registry import DEFAULT_SCORER, NODES
+
+    chosen: dict[str, str] = dict(run.parameters.get("nodes") or {})  # type: ignore[call-overload]
+    by = {place: chosen.get(place, DEFAULT_SCORER if place == "score" else place) for place in PLACES}
+    place = next((place for place, node in by.items() if node == name), name)
+    if found := [(number, visit) for number, visit in visits if visit.node == place]:
+        return found
+    if place == "read_address":
+        opened = [(number, visit) for number, visit in visits if visit.node == "open_round"]
+        found = [(number, _inner(visit, place, (visit.update or {}).get("address"))) for number, visit in opened]
+    if not found:
+        found = list(_findings(store, run, visits, name))
+    if not found:
         where = f"turn {turn} of run {run.run}" if turn is not None else f"run {run.run}"
-        raise NotFoundError(f"no node {node!r} was executed in {where}{nearest_hint(node, known)}")
-    return [
-        (number, visit)
-        for number, visit in visits
-        if node in (None, visit.node) and agent in (None, visit.agent or visit.before.get("speaker"))
-    ]
+        if name in NODES and by[NODES[name].place] != name:
+            raise NotFoundError(f"{by[NODES[name].place]!r} was chosen in place of {name!r} in run {run.run}")
+        known = dict.fromkeys([*(visit.node for _, visit in visits), *chosen.values(), *_mechanisms(store, run)])
+        hint = "" if name in known or name in PLACES else nearest_hint(name, known)
+        raise NotFoundError(f"no node {name!r} was executed in {where}{hint}")
+    return found
+
+
+def _inner(visit: Visit, place: str, address: Any) -> Visit:
+    return Visit(node=place, agent="", before={"round": visit.before["round"] + 1}, update={"address": address})
+
+
+def _mechanisms(store: Store, run: RunRecord) -> Sequence[str]:
+    start = store.start(run.run)
+    return start.mechanisms if isinstance(start, Meeting) else ()
+
+
+def _findings(
+    store: Store, run: RunRecord, visits: Iterable[tuple[int, Visit]], mechanism: str
+) -> Iterator[tuple[int, Visit]]:
+    """Yield the executions of a mechanism."""
+    for number, visit in visits:
+        if visit.node != "run_mechanisms" or mechanism not in visit.before.get("active", ()):
+            continue
+        round, agent = visit.before["round"], visit.agent
+        need = store.step(run.run, round, agent, "choose_mechanisms", InformationNeed)
+        choice = need.mechanisms.get(mechanism) if need else None
+        finding = store.step(run.run, round, agent, mechanism, Finding)
+        before = {"round": round, "reason": choice.reason if choice else ""}
+        yield (
+            number,
+            Visit(node=mechanism, agent=agent, before=before, update=finding.model_dump() if finding else None),
+        )
+
+
+def _with_texts(store: Store, run: RunRecord, visit: Visit) -> Visit:
+    """Return an execution with the texts of the agent's assessment, which lie in the store and in no state."""
+    if visit.node not in _HAVE_TEXTS or not visit.agent:
+        return visit
+    round, agent = visit.before["round"], visit.agent
+    assessed = store.step(run.run, round, agent, "assess", Assessment)
+    if assessed is None:
+        return visit
+    now = {"situation": assessed.situation, "thought": assessed.thought}
+    rewritten = store.step(run.run, round, agent, "after_assess", Rewritten)
+    was = now if rewritten is None else {"situation": rewritten.situation, "thought": rewritten.thought}
+    before, written = {"assess": ({}, was), "after_assess": (was, now), "decide": (now, {})}[visit.node]
+    changed = {key: text for key, text in written.items() if text != before.get(key)}
+    return visit.model_copy(
+        update={"before": {**visit.before, **before}, "update": {**(visit.update or {}), **changed}}
+    )
 
 
 def changes_of(visit: Visit) -> Iterator[tuple[str, str, str | None]]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from tertulia.state.album import PARTS, Population, Villager
 from tertulia.state.meeting import AttendanceChange, Attendee, Meeting, Start
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import Participant, RunRecord, Turn
+from tertulia.state.records import Participant, RunRecord, Turn, status_in_words
 from tertulia.state.spoken import parts_of
 from tertulia.state.store import Store
 from tertulia.state.text import clean, in_words, number
@@ -112,9 +112,8 @@ def _heading(run: RunRecord, start: Start) -> Iterator[str]:
     if run.rehearsed:
         yield from ("> **Rehearsed:** a stand-in without weights spoke here, not a language model.", "")
     yield from (f"**Made with** {escaped(', '.join(settings(run)))}", "")
-    if run.status != "finished":
-        why = f": {escaped(run.error)}" if run.error else ""
-        yield from (f"**Not at its end:** the run is {run.status}{why}", "")
+    state = status_in_words(run.status, run.ended_by) + (f": {escaped(run.error)}" if run.error else "")
+    yield from (f"**{'At' if run.status == 'finished' else 'Not at'} its end:** the run is {state}", "")
 
 
 def _people(start: Start) -> Sequence[Participant]:

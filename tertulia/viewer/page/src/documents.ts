@@ -9,6 +9,8 @@ export interface Parent {
 export interface RunRow {
   readonly run: string;
   readonly status: string;
+  /** Why it finished or was interrupted. */
+  readonly ended_by: string | null;
   readonly scenario: string;
   readonly name: string;
   readonly order: string | null;
@@ -35,6 +37,8 @@ export interface Run {
   readonly run: string;
   readonly kind: "dialogue" | "group_chat" | "album_chat";
   readonly status: string;
+  /** Why it finished or was interrupted. */
+  readonly ended_by: string | null;
   readonly scenario: string;
   readonly model: string;
   readonly rehearsed: boolean;
@@ -78,5 +82,7 @@ export interface TurnRow {
 export interface Turns {
   readonly run: string;
   readonly status: string;
+  /** Why it finished or was interrupted. */
+  readonly ended_by: string | null;
   readonly turns: readonly TurnRow[];
 }

@@ -63,8 +63,8 @@ export function Tabs({ label, links, shown }: { label: string; links: readonly (
   );
 }
 
-/** How a run stands. */
-export function Status({ status }: { status: string }) {
+/** The status of a run, and why it ended. */
+export function Status({ status, endedBy = null }: { status: string; endedBy?: string | null }) {
   const kind = { finished: "good", failed: "bad", running: "live" }[status] ?? "";
-  return <span class={`tag ${kind}`}>{status}</span>;
+  return <span class={`tag ${kind}`}>{status}{endedBy && ` (${endedBy})`}</span>;
 }

@@ -85,7 +85,7 @@ function Heading({ run, status }: { run: RunInFull; status: string }) {
       <h1>
         <bdi class="data" title={isNarrow ? name : undefined}>{name}</bdi> <span class="code run-id">{run.run}</span>
       </h1>
-      <Status status={status} />
+      <Status status={status} endedBy={status === run.status ? run.ended_by : null} />
       {run.rehearsed && <span class="tag" title="A stand-in spoke, not a language model.">rehearsed</span>}
       {isNarrow ? <Brief run={run} /> : <Facts of={facts} />}
       <details class="about">

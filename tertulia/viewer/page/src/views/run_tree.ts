@@ -15,6 +15,7 @@ export type ListedRun = RunRow & { readonly trial?: Trial | null };
 export interface ListedSimulation {
   readonly simulation: string;
   readonly status: string;
+  readonly ended_by: string | null;
   readonly town: string;
   readonly model: string;
   readonly seed: number;

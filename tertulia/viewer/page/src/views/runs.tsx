@@ -311,7 +311,7 @@ function Cells({ node }: { node: Node }) {
       <Cell name="conversation" kind="told">{kind === "run" ? <Told run={run} /> : simulation ? counted(simulation.days, "day") : ""}</Cell>
       <Cell name="λ" kind="number">{kind === "experiment" || run.removal_factor === null ? "" : lambda(run.removal_factor)}</Cell>
       <Cell name="turns" kind="number">{turnsOf(node).toLocaleString("en")}</Cell>
-      <Cell name="status">{!isGroup && <Status status={simulation?.status ?? run.status} />}</Cell>
+      <Cell name="status">{!isGroup && <Status status={(simulation ?? run).status} endedBy={(simulation ?? run).ended_by} />}</Cell>
       <Cell name="scenario" kind="data">
         {isGroup ? "" : short(run.name)}
         {run.rehearsed && !isGroup && run.model !== "rehearsal" && <> <span class="tag">rehearsed</span></>}
