@@ -162,10 +162,10 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
     found: Counter[str] = Counter()
     fetched, outermost = StoreFile._fetched, StoreFile._outermost
 
-    def noted_fetch(file: StoreFile, sql: str, values: Any) -> list[dict[str, Any]]:
+    def noted_fetch(file: StoreFile, sql: str, values: Any, *of: Any) -> list[dict[str, Any]]:
         is_look = "data_version" in sql or "AS who" in sql  # for a request to stop: every so many seconds, not turns
         found["reads"] += not is_look
-        return fetched(file, sql, values)
+        return fetched(file, sql, values, *of)
 
     def noted_transaction(file: StoreFile) -> Any:
         found["transactions"] += 1

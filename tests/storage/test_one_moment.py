@@ -10,6 +10,7 @@ from support.stored import STEPS, a_case, a_run, write_turn
 
 from tertulia.state.cognition import Trace
 from tertulia.storage.run_list import RunListing
+from tertulia.storage.sqlite.database import StoreFile
 from tertulia.storage.store import SqlStore
 
 RUN = "k3f9"
@@ -39,6 +40,7 @@ def writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqlStor
     with SqlStore.open(path, create=True) as driver, SqlStore.open(path) as reader:
         driver.create_run(a_run(RUN), a_case())
         turns = count(9)
+        assert isinstance(reader.file, StoreFile)
         query = reader.file.executed
 
         def write_and_query(*given: Any) -> Any:

@@ -47,9 +47,9 @@ def is_scan(step: str) -> bool:
 def plans(monkeypatch: pytest.MonkeyPatch) -> Plans:
     found, executed, write = Plans(), StoreFile.executed, StoreFile.write
 
-    def noted_read(file: StoreFile, sql: str, values: Any) -> tuple[list[str], list[tuple[Any, ...]]]:
+    def noted_read(file: StoreFile, sql: str, values: Any, *of: Any) -> tuple[list[str], Sequence[tuple[Any, ...]]]:
         found.note(file, sql, values)
-        return executed(file, sql, values)
+        return executed(file, sql, values, *of)
 
     def noted_write(file: StoreFile, sql: str, *values: Any) -> Any:
         found.note(file, sql, values)
