@@ -85,7 +85,7 @@ def recorded_ending(
 
     def save_status_if_possible() -> None:
         with suppress(StorageError):
-            store.file.reopen()  # a signal may have come in the middle of a transaction, or of a query
+            store.reopen()  # a signal may have come in the middle of a transaction, or of a query
             set_status(status, None if problem is None else str(problem))
 
     try:

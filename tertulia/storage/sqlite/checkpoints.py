@@ -32,6 +32,7 @@ from tertulia.state.text import first_line
 from tertulia.storage.addresses import StoreAddress
 from tertulia.storage.faults import storage_faults
 from tertulia.storage.sqlite.checksums import CHANNEL, IN_METADATA, damaged_writes, is_damaged, packed_checksum, task_of
+from tertulia.storage.sqlite.connection import StoreConnection
 from tertulia.storage.sqlite.opening import open_connection
 
 #: The checkpoints behind another one of a thread: later ones, and those of subgraphs.
@@ -114,6 +115,8 @@ class Checkpoints(SynchronousSaver, SqliteSaver):
         """Yield a cursor; a failed write is undone (the base class commits the part before the failure)."""
         with storage_faults(self._path), super().cursor(transaction) as cursor:
             try:
+                if transaction and isinstance(self.conn, StoreConnection):
+                    self.conn.begin()
                 yield cursor
             except BaseException:
                 self.conn.rollback()
