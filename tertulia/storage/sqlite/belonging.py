@@ -161,24 +161,26 @@ def _has_first_page(file: _File, log: LogFrames) -> bool:
 
 
 def _verdict_by_pages(file: _File, log: LogFrames, since: int) -> Verdict:
-    """Judge a file into which pages of the log were moved.
+    """Judge a file into which pages of the log were moved: all, or those of a checkpoint that did not come to its end.
 
-    All, or those of a checkpoint that did not come to its end: it moves them in the order of their numbers. So pages
-    that are not in the log have higher numbers than those that were moved; else something else was written since.
+    A checkpoint moves pages in the order of their numbers. So pages that are not in the log are older, with higher
+    numbers than those that were moved; or they are newer, and the log is no longer all that it was.
 
     Args:
         since: The number of the frame with the file's generation: earlier ones were moved before.
     """
-    moved, unknown = 0, 0
+    unknown, moved = 0, 0
     for page, numbers in sorted(log.frames.items()):
-        content = file.page(page)
-        if content not in log.pages(numbers[::-1]):
+        if file.page(page) not in log.pages(numbers[::-1]):
             unknown = unknown or page
-        elif numbers[-1] >= since:
-            moved = page
+        elif unknown and numbers[-1] >= since:
+            moved += 1
+    if file.integer(28) > log.size or (unknown == 1 and not _has_first_page(file, log)):
+        return "foreign_unless_needed"
     if not unknown:
         return "own"
-    return "own_if_whole" if moved < unknown else "foreign_unless_needed"
+    # A page that was written without a change looks as if it had been moved.
+    return "foreign_unless_needed" if moved > (not log.is_cut) else "own_if_whole"
 
 
 def _is_own_by_trial(path: Path, log: Path, verdict: Verdict) -> bool:
@@ -186,20 +188,20 @@ def _is_own_by_trial(path: Path, log: Path, verdict: Verdict) -> bool:
     check_room(path.stat().st_size + log.stat().st_size, str(path))
     with folder_of_copy() as folder:
         alone = copied(path, folder / "alone.db")
-        is_whole_alone = _is_whole(alone)
+        is_whole_alone = is_whole(alone)
         if verdict == "foreign_unless_needed" and is_whole_alone:
             return False
         alone.unlink()
         both = copied(path, folder / "both.db")
         copied(log, folder / "both.db-wal")
-        if _is_whole(both):
+        if is_whole(both):
             return True
     if is_whole_alone:
         return False
     raise damaged(path, f"neither it nor the two together are whole: it and {log.name}")
 
 
-def _is_whole(copy: Path) -> bool:
+def is_whole(copy: Path) -> bool:
     """Return whether a private copy is sound to SQLite, with all rows that its rows refer to."""
     with closing(sqlite3.connect(copy)) as connection, suppress(sqlite3.DatabaseError):
         connection.execute("PRAGMA trusted_schema = OFF")

@@ -4,12 +4,16 @@ import os
 import sqlite3
 import tempfile
 import threading
+import time
 from contextlib import closing
 from pathlib import Path
 
 from tertulia.state.errors import StorageError
 from tertulia.state.text import one_line, path_argument
 from tertulia.storage.sqlite.generation import advance
+
+#: More than the steps in which file systems keep time.
+_TICK_NS = 20_000_000
 
 _lock = threading.Lock()
 
@@ -30,9 +34,11 @@ class StoreConnection(sqlite3.Connection):
 
     _path: Path | None = None
     _file = (0, 0)
-    #: When the file last changed, at the last transaction that began; and at the last one with a new generation.
+    #: When the file last changed, at the last transaction that began; and at the last one with a new generation, `None` if
+    #: the file may have changed since at what its file system takes for the same time.
     _changed: tuple[int, int] | None = None
     _advanced: tuple[int, int] | None = None
+    _is_quiet = False
 
     def note_path(self, path: Path) -> None:
         """Note the file at a path as the one that is open here."""
@@ -60,7 +66,8 @@ class StoreConnection(sqlite3.Connection):
     def commit(self) -> None:
         """Commit."""
         super().commit()
-        self._advanced = self._changed
+        if self._changed != self._advanced:
+            self._advanced = self._changed if self._is_quiet else None
 
     def rollback(self) -> None:
         """Roll back."""
@@ -74,10 +81,11 @@ class StoreConnection(sqlite3.Connection):
         try:
             status = os.stat(self._path)
         except (FileNotFoundError, NotADirectoryError):
-            raise self._replaced("is no longer there") from None
+            raise self._replaced("was moved or removed") from None
         if (status.st_dev, status.st_ino) != self._file:
             raise self._replaced("was replaced by another file")
         self._changed = status.st_mtime_ns, status.st_size
+        self._is_quiet = time.time_ns() - status.st_mtime_ns > _TICK_NS
 
     def _replaced(self, event: str) -> ReplacedError:
         assert self._path is not None
@@ -88,12 +96,12 @@ class StoreConnection(sqlite3.Connection):
             except (OSError, sqlite3.Error) as error:
                 why = error.strerror if isinstance(error, OSError) else one_line(error)
                 return ReplacedError(
-                    f"{self._path} {event} while it was written to, and a copy of what it held could not be made ({why})",
+                    f"{self._path} {event} while this process wrote to it, and a copy of what it held could not be made ({why})",
                     None,
                 )
             _rescued[self._file] = rescued
         return ReplacedError(
-            f"{self._path} {event} while it was written to; all that was stored until then is in {rescued}: "
+            f"{self._path} {event} while this process wrote to it; all that was stored until then is in {rescued}: "
             f"go on with --store {path_argument(str(rescued))}",
             rescued,
         )

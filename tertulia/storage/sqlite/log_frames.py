@@ -32,6 +32,8 @@ class LogFrames:
         frames: By page, the numbers of its frames from 0, oldest first.
         generations: Those on frames of the generation's page, each with the number of its frame.
         first_page: The oldest bytes of the first page, `None` if no frame has it.
+        size: The number of the store's pages at the last commit.
+        is_cut: Whether it ends in the middle of a transaction, or of a frame.
     """
 
     path: Path
@@ -40,6 +42,8 @@ class LogFrames:
     frames: dict[int, list[int]] = field(default_factory=dict)
     generations: list[tuple[int, Generation]] = field(default_factory=list)
     first_page: bytes | None = None
+    size: int = 0
+    is_cut: bool = False
 
     def pages(self, numbers: list[int]) -> Iterator[bytes]:
         """Yield the bytes of the pages in some frames."""
@@ -81,6 +85,7 @@ def _read_frames(log: LogFrames, file: BinaryIO, order: str, header: list[int]) 
             page, size, *frame_salts, first, second = _integers(chunk[at : at + _FRAME_BYTES])
             sums = _continued(sums, added, log.page_size)
             if frame_salts != salts or (first, second) != sums or not page:
+                log.is_cut = bool(waiting)
                 return
             is_kept = page == PAGE or (page == 1 and log.first_page is None)
             content = chunk[at + _FRAME_BYTES : at + _FRAME_BYTES + log.page_size] if is_kept else b""
@@ -88,9 +93,8 @@ def _read_frames(log: LogFrames, file: BinaryIO, order: str, header: list[int]) 
             number += 1
             if size:
                 _commit(log, waiting)
-                waiting = []
-        if whole < _CHUNK:
-            return
+                waiting, log.size = [], size
+        log.is_cut = bool(waiting) or len(chunk) > whole * (_FRAME_BYTES + log.page_size)
 
 
 def _commit(log: LogFrames, waiting: list[tuple[int, int, bytes]]) -> None:

@@ -15,6 +15,7 @@ from support.stored import a_case, a_run, write_turns
 
 from tertulia.runs.files.merging import MergedSource, merge_stores
 from tertulia.runs.files.shard_files import put_shard
+from tertulia.storage.sqlite import copy_folder
 from tertulia.storage.store import SqlStore
 
 
@@ -143,7 +144,7 @@ def test_a_file_that_can_not_be_copied_is_told(
     def refusing(source: Path, copy: Path) -> Path:
         if source == bad:
             raise fault
-        return copy_file(source, copy)
+        return copy_folder.copied(source, copy)
 
     monkeypatch.setattr("tertulia.storage.sqlite.private_copy.copied", refusing)
     found = merged_with(good, bad)
