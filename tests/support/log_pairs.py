@@ -13,6 +13,7 @@ from support.stored import a_case, a_run, write_turns
 
 from tertulia.storage.schema import TABLES
 from tertulia.storage.sqlite.connection import copy_store_to
+from tertulia.storage.sqlite.database import StoreFile
 from tertulia.storage.sqlite.log_frames import read_log
 from tertulia.storage.store import SqlStore
 
@@ -67,6 +68,12 @@ def put(file: bytes, log: bytes, path: Path) -> Path:
     return path
 
 
+def connection_of(store: SqlStore) -> sqlite3.Connection:
+    """Return the connection of a store in a file."""
+    assert isinstance(store.file, StoreFile)
+    return store.file.connection
+
+
 class Life:
     """A store that is written, read, checkpointed, closed and compacted at random, with its files at each step."""
 
@@ -80,7 +87,7 @@ class Life:
         """Take steps."""
         while len(self.moments) < steps:
             with SqlStore.open(self._path, create=True) as store:
-                store.file.connection.execute(f"PRAGMA wal_autocheckpoint = {self._drawn.choice((40, 100, 1000))}")
+                connection_of(store).execute(f"PRAGMA wal_autocheckpoint = {self._drawn.choice((40, 100, 1000))}")
                 for _ in range(self._drawn.randint(2, 5)):
                     self._step(store)
             self._note()
@@ -101,11 +108,11 @@ class Life:
             self._note()
         if self._drawn.random() < 0.4:
             copy = self._path.with_name("backup.db")
-            copy_store_to(store.file.connection, copy)
+            copy_store_to(connection_of(store), copy)
             self.backups.append((copy.read_bytes(), digest(copy)))
             copy.unlink()
             with closing(sqlite3.connect(copy)) as target:
-                store.file.connection.backup(target)
+                connection_of(store).backup(target)
             self.backups.append((copy.read_bytes(), digest(copy)))
             copy.unlink()
 

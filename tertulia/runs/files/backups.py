@@ -56,7 +56,7 @@ def back_up(store: SqlStore, file: Path, force: bool = False) -> int:
         UsageError: The file can't be written, or is a link.
         StorageError: It can't be written whole, or another process has it open.
     """
-    if store.is_missing or not isinstance(store.file, StoreFile):
+    if store.is_missing or not (isinstance(store.path, Path) and isinstance(store.file, StoreFile)):
         raise NotFoundError(f"there is no store {store.path}")
     _refuse_link(file)
     check_file(file, store.path, force)

@@ -230,8 +230,8 @@ def set_aside(path: Path) -> None:
                 os.rename(f"{path}-{kind}", f"{path}-{kind}.{number}")
     except OSError as error:
         raise StorageError(
-            f"{log} does not belong to {path.name}, and can't get another name, as folder and file must be writable for "
-            "that; copy the store without the log to another folder"
+            f"{log} does not belong to {path.name}, and can't get another name, as folder and file must be writable "
+            "for that; copy the store without the log to another folder"
         ) from error
     if new.exists():
         _logger.warning(_SET_ASIDE, log, path.name, new.name)

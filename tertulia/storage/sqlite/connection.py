@@ -34,8 +34,8 @@ class StoreConnection(sqlite3.Connection):
 
     _path: Path | None = None
     _file = (0, 0)
-    #: When the file last changed, at the last transaction that began; and at the last one with a new generation, `None` if
-    #: the file may have changed since at what its file system takes for the same time.
+    #: When the file last changed, at the last transaction that began; and at the last one with a new generation, `None`
+    #: if the file may have changed since at what its file system takes for the same time.
     _changed: tuple[int, int] | None = None
     _advanced: tuple[int, int] | None = None
     _is_quiet = False
@@ -44,6 +44,8 @@ class StoreConnection(sqlite3.Connection):
         """Note the file at a path as the one that is open here."""
         status = os.stat(path)
         self._path, self._file = path, (status.st_dev, status.st_ino)
+        with _lock:
+            _rescued.pop(self._file, None)  # of a former file with this number
 
     def begin(self) -> None:
         """Begin a transaction that writes; with a new generation if it is the first, or a checkpoint was before it.
@@ -52,7 +54,11 @@ class StoreConnection(sqlite3.Connection):
             ReplacedError: The path is another file; nothing was begun.
         """
         # IMMEDIATE: a transaction that only reads at first could not wait for another writer later.
-        self.execute("BEGIN IMMEDIATE")
+        try:
+            self.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            self.check_path()
+            raise
         if self._path is None:
             return
         try:
@@ -96,7 +102,7 @@ class StoreConnection(sqlite3.Connection):
             except (OSError, sqlite3.Error) as error:
                 why = error.strerror if isinstance(error, OSError) else one_line(error)
                 return ReplacedError(
-                    f"{self._path} {event} while this process wrote to it, and a copy of what it held could not be made ({why})",
+                    f"{self._path} {event} while this process wrote to it, and what it held could not be saved ({why})",
                     None,
                 )
             _rescued[self._file] = rescued

@@ -20,8 +20,8 @@ PAGE = 2
 _FIRST = "INSERT INTO generation (id, previous, current) VALUES (1, randomblob(16), randomblob(16))"
 _NEXT = "UPDATE generation SET previous = current, current = randomblob(16) WHERE id = 1"
 
-#: A leaf of a table, and its cell up to the values: 36 bytes of payload in row 1, a header of 4 bytes, an id that is the
-#: row's, two blobs of 16 bytes (https://www.sqlite.org/fileformat2.html, sections 1.6 and 2.1).
+#: A leaf of a table, and its cell up to the values: 36 bytes of payload in row 1, a header of 4 bytes, an id that is
+#: the row's, two blobs of 16 bytes (https://www.sqlite.org/fileformat2.html, sections 1.6 and 2.1).
 _LEAF, _CELL, _VALUE_BYTES = 0x0D, bytes((36, 1, 4, 0, 44, 44)), 16
 
 

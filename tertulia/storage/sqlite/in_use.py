@@ -1,4 +1,4 @@
-"""Whether a database file is open in a process, by SQLite's own locks (POSIX), and bytes of it read without harm to them.
+"""Whether a database file is open in a process, by SQLite's own POSIX locks; its bytes are read without harm to them.
 
 A process that closes any descriptor of a file loses all its POSIX locks on it, those of SQLite too. So a file that this
 process has open is read through a descriptor that is there already.
@@ -16,8 +16,8 @@ from pathlib import Path
 #: Descriptors of this process, on Linux and macOS.
 _DESCRIPTORS = "/dev/fd"
 
-#: Where SQLite locks: every connection the shared bytes of a database in WAL mode, as long as it is open (os.h, `SHARED_FIRST`
-#: and `SHARED_SIZE`), and the last byte of the locks of its `-shm` file (os_unix.c, `UNIX_SHM_DMS`).
+#: Where SQLite locks: every connection the shared bytes of a database in WAL mode, as long as it is open (os.h,
+#: `SHARED_FIRST` and `SHARED_SIZE`), and the last byte of the locks of its `-shm` file (os_unix.c, `UNIX_SHM_DMS`).
 _SHARED, _SHARED_MEMORY = (0x40000002, 510), (128, 1)
 
 #: `struct flock`: its format, and the places of type, start, length and process.

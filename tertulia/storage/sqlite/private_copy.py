@@ -58,7 +58,7 @@ def copy_store(path: Path, copy: Path) -> None:
     refuse_companions(os.path.realpath(path))
     with storage_faults(path), _file_faults(path):
         _check_size(path)
-        files = _FILES
+        files: tuple[str, ...] = _FILES
         if not belongs(Path(os.path.realpath(path))):
             files = tuple(ending for ending in _FILES if ending != "-wal")
             _logger.warning("note: %s-wal does not belong to %s, which is read without it", path, path.name)
