@@ -112,12 +112,10 @@ class Store(StoreHandle):
             NotFoundError: There is no store.
             UsageError: The file exists or can't be written; or the store is on a server.
         """
-        from tertulia.runs.files.backups import back_up, check_has_file
+        from tertulia.runs.files.backups import back_up
 
-        check_has_file(self.path)
-        file = Path(path_of("path", path))
-        with self.opened() as store:
-            back_up(store, file, force)
+        self.check_open()
+        back_up(self.path, file := Path(path_of("path", path)), force)
         return file
 
     def close(self) -> None:

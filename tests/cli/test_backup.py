@@ -34,7 +34,7 @@ def test_a_store_comes_back_and_the_former_one_is_kept(cli: Cli) -> None:
     second = rehearse(cli, "--seed", "2")
     content = Path("monday.db").read_bytes()
     restored = cli("restore", "monday.db")
-    assert restored.out == "tertulia.db is monday.db again, with 1 run\nthe former store is tertulia.db.before\n"
+    assert restored.out == "tertulia.db is monday.db again; runs: 1; the former store is tertulia.db.before\n"
     assert runs(cli) == [first]
     assert runs(cli, "--store", "tertulia.db.before") == [second, first]
     assert Path("monday.db").read_bytes() == content
@@ -133,8 +133,7 @@ def test_each_backup_beside_four_writers_is_a_moment(tmp_path: Path) -> None:
     try:
         for number in range(50):
             copy = tmp_path / f"{number}.db"
-            with SqlStore.open(path) as store:
-                back_up(store, copy)
+            back_up(path, copy)
             assert not [*tmp_path.glob(f"{number}.db-*")]
             with SqlStore.open(copy) as store:
                 turns = {run.run: run.turns for run in store.runs()}

@@ -6,11 +6,9 @@ from typing import Annotated
 import typer
 
 from tertulia.cli.environment import store_path
-from tertulia.cli.opening import open_existing
 from tertulia.cli.options import JsonOption, StoreOption
 from tertulia.cli.terminal.output import data, plain, print_json
 from tertulia.state.documents import SCHEMA_VERSION
-from tertulia.state.text import counted
 
 
 def backup(
@@ -19,19 +17,14 @@ def backup(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Copy the store as it is at this moment, also while runs go on.
-
-    Unlike a copy by hand, the file has the changes that are still in the store's log, and no log of the store fits it.
+    """Copy the store as it is at this moment, also while runs go on, to a file that needs no log.
 
     Example: tertulia backup monday.db
     """
-    from tertulia.runs.files.backups import back_up, check_has_file
+    from tertulia.runs.files.backups import back_up
 
-    check_has_file(store_path(store))
-    with open_existing(store) as opened:
-        runs = back_up(opened, file, force)
-        path = str(opened.path)
+    made = {"store": str(store_path(store)), "backup": str(file), "runs": back_up(store_path(store), file, force)}
     if as_json:
-        print_json({"schema_version": SCHEMA_VERSION, "store": path, "backup": str(file), "runs": runs})
+        print_json({"schema_version": SCHEMA_VERSION, **made})
     else:
-        data().print(plain(f"{file} has {counted(runs, 'run')}"))
+        data().print(plain("{backup} has all of {store}; runs: {runs}".format(**made)))

@@ -9,7 +9,6 @@ from tertulia.cli.environment import store_path
 from tertulia.cli.options import JsonOption, StoreOption
 from tertulia.cli.terminal.output import data, plain, print_json
 from tertulia.state.documents import SCHEMA_VERSION
-from tertulia.state.text import counted
 
 
 def restore(
@@ -17,21 +16,17 @@ def restore(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check a backup, and put a copy of it in the place of the store.
-
-    The former store and its log are kept under another name, which is printed. No program may have the store open.
+    """Check a backup, and put a copy of it in the place of the store; that is kept under another name.
 
     Example: tertulia restore monday.db
     """
     from tertulia.runs.files.backups import restore as restore_store
 
-    path = store_path(store)
-    restored = restore_store(backup, path)
+    restored = restore_store(backup, store_path(store))
     before = None if restored.before is None else str(restored.before)
+    made = {"store": str(store_path(store)), "backup": str(backup), "runs": restored.runs, "before": before}
     if as_json:
-        document = {"store": str(path), "backup": str(backup), "runs": restored.runs, "before": before}
-        print_json({"schema_version": SCHEMA_VERSION, **document})
-        return
-    data().print(plain(f"{path} is {backup} again, with {counted(restored.runs, 'run')}"))
-    if before is not None:
-        data().print(plain(f"the former store is {before}"))
+        print_json({"schema_version": SCHEMA_VERSION, **made})
+    else:
+        kept = "" if before is None else f"; the former store is {before}"
+        data().print(plain("{store} is {backup} again; runs: {runs}".format(**made) + kept))

@@ -35,13 +35,7 @@ class Restored:
     before: Path | None
 
 
-def check_has_file(store: StoreAddress) -> None:
-    """Raise `UsageError` for a store on a server."""
-    if not isinstance(store, Path):
-        raise UsageError(f"{store} is on a server: use pg_dump to back it up, and psql or pg_restore to restore it")
-
-
-def back_up(store: SqlStore, file: Path, force: bool = False) -> int:
+def back_up(store: StoreAddress, file: Path, force: bool = False) -> int:
     """Copy a store, as it is at one moment, to a file that needs no log; others may be writing to it.
 
     Args:
@@ -53,18 +47,18 @@ def back_up(store: SqlStore, file: Path, force: bool = False) -> int:
 
     Raises:
         NotFoundError: There is no store.
-        UsageError: The file can't be written, or is a link.
+        UsageError: The store is on a server; or the file can't be written, or is a link.
         StorageError: It can't be written whole, or another process has it open.
     """
-    if store.is_missing or not (isinstance(store.path, Path) and isinstance(store.file, StoreFile)):
-        raise NotFoundError(f"there is no store {store.path}")
+    check_file(file, path := _path_of(store), force)
     _refuse_link(file)
-    check_file(file, store.path, force)
     _refuse_users(file)
     part = file.with_name(f".tertulia-{secrets.token_hex(8)}.part")
     try:
-        with storage_faults(file):
-            copy_store_to(store.file.connection, part)
+        with SqlStore.open(path) as opened, storage_faults(file):
+            if opened.is_missing or not isinstance(opened.file, StoreFile):
+                raise NotFoundError(f"there is no store {path}")
+            copy_store_to(opened.file.connection, part)
         _sync(part)
         if force:
             part.replace(file)
@@ -89,8 +83,7 @@ def restore(backup: Path, store: StoreAddress) -> Restored:
         UsageError: The store is on a server; or one of the two is a link.
         StorageError: The backup is damaged or no store of this version; or a process has the store open.
     """
-    check_has_file(store)
-    assert isinstance(store, Path)
+    store = _path_of(store)
     for file in (backup, store):
         _refuse_link(file)
     if store.is_dir() or not store.absolute().parent.is_dir():
@@ -141,6 +134,12 @@ def _set_aside(store: Path) -> Path | None:
         with suppress(FileNotFoundError):
             os.rename(f"{store}{ending}", f"{before}{ending}")
     return before
+
+
+def _path_of(store: StoreAddress) -> Path:
+    if not isinstance(store, Path):
+        raise UsageError(f"{store} is on a server: use pg_dump to back it up, and psql or pg_restore to restore it")
+    return store
 
 
 def _refuse_link(file: Path) -> None:
