@@ -106,9 +106,12 @@ class StoreConnection(sqlite3.Connection):
                     None,
                 )
             _rescued[self._file] = rescued
+        target = path_argument(str(rescued))
+        trials = f"{self._path}.shards"  # of an experiment that goes on
+        merge = f", after tertulia merge {path_argument(trials)} --into {target}" if os.path.isdir(trials) else ""
         return ReplacedError(
             f"{self._path} {event} while this process wrote to it; all that was stored until then is in {rescued}: "
-            f"go on with --store {path_argument(str(rescued))}",
+            f"go on with --store {target}{merge}",
             rescued,
         )
 
