@@ -165,10 +165,11 @@ def pairs_of(folder: Path, seed: int, steps: int = 30) -> Iterator[Pair]:
                 yield Pair("log of another store", moment.file, other.log, frozenset(alone), False)
     for kind, kept in (("backup", ours.backups), ("compacted", ours.compacted)):
         for file, content in kept:
-            moment = drawn.choice(with_log)
-            if moment.file != file:
-                yield Pair(kind, file, moment.log, frozenset({content}), False)
-    yield from _no_logs(drawn.choice(with_log), drawn, folder)
+            for moment in drawn.sample(with_log, min(len(with_log), 1 if kind == "backup" else 4)):
+                if moment.file != file:
+                    yield Pair(kind, file, moment.log, frozenset({content}), False)
+    for moment in drawn.sample(with_log, min(len(with_log), 3)):
+        yield from _no_logs(moment, drawn, folder)
 
 
 def is_whole(file: bytes, log: bytes, folder: Path) -> bool:
