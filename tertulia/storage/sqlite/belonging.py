@@ -73,10 +73,18 @@ def belongs(path: Path) -> bool:
                 continue
             except OSError:  # it can't be read, as SQLite will say
                 return True
-            if _signs(path) == before and user_of(path) is None and user_of_log(path) is None:
+            except StorageError:
+                if _is_unused(path, before):
+                    raise
+            if _is_unused(path, before):
                 return False
         time.sleep(_BETWEEN_S)
     return True
+
+
+def _is_unused(path: Path, before: tuple[tuple[int, int, int], ...]) -> bool:
+    """Return whether a store and its log are as they were before, and no process has one of them open."""
+    return _signs(path) == before and user_of(path) is None and user_of_log(path) is None
 
 
 def _is_elsewhere(path: Path) -> bool:
