@@ -53,7 +53,7 @@ MAKING: tuple[Command, ...] = (
 NOT_ASKED = frozenset(
     {
         *("view", "score", "scenarios", "settings", "nodes list", "nodes check", "scores list", "scores add", "graph"),
-        *("people import", "people check", "people export"),
+        *("people import", "people check", "people export", "backup", "restore"),
         *("trust", "doctor", "lab check", "stop"),
     }
 )

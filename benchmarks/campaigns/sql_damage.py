@@ -115,7 +115,8 @@ class _Table:
 def tables_of(connection: sqlite3.Connection) -> list[_Table]:
     """Return the tables that hold something; a full-text index is the tables that it lies in."""
     found = connection.execute(
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND sql NOT LIKE '%VIRTUAL%'"
+        """SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name != 'generation'
+        AND sql NOT LIKE '%VIRTUAL%'"""
     )
     return [_Table(connection, name) for (name,) in found.fetchall()]
 

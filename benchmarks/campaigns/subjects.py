@@ -1,6 +1,6 @@
 """What is disturbed: for each kind of process, the command that begins it, and the one that goes on afterwards.
 
-`READS` are the commands that change no store: every other one stands in a subject, or in `AS_ANOTHER`.
+`READS` are the commands that change no run of a store: every other one stands in a subject, or in `AS_ANOTHER`.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ READS = frozenset(
     {
         *("view", "runs", "show", "timeline", "replay", "days", "search", "diff", "metrics", "stats", "score", "stop"),
         *("scenarios", "settings", "nodes list", "nodes check", "scores list", "scores add", "graph", "export"),
-        *("people import", "people check", "people export"),
+        *("people import", "people check", "people export", "backup", "restore"),
         *("trust", "doctor", "lab compare", "lab list", "lab stability", "lab check"),
     }
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, get_args
 
-from tertulia.api.arguments import check_argument, whole_number
+from tertulia.api.arguments import check_argument, path_of, whole_number
 from tertulia.api.exporting import write_export
 from tertulia.api.store_handle import StoreHandle
 from tertulia.api.stored_run import Run
@@ -98,6 +98,25 @@ class Store(StoreHandle):
 
         self.check_open()
         return frames.runs(self.path, parameters=True)
+
+    def backup(self, path: str | PathLike[str], force: bool = False) -> Path:
+        """Copy the store as it is at this moment, also while runs go on, to a file that needs no log; return its path.
+
+        `tertulia restore FILE` puts it in the place of a store.
+
+        Args:
+            path: The copy; only its owner can read it.
+            force: Whether an existing file is replaced.
+
+        Raises:
+            NotFoundError: There is no store.
+            UsageError: The file exists or can't be written; or the store is on a server.
+        """
+        from tertulia.runs.files.backups import back_up
+
+        self.check_open()
+        back_up(self.path, file := Path(path_of("path", path)), force)
+        return file
 
     def close(self) -> None:
         """Refuse further reading through this object and its runs."""

@@ -22,7 +22,7 @@ PANELS = {
     "Compare": ("diff", "metrics"),
     "Measure": ("stats", "behaviour", "outcomes", "inventory", "ask", "score", "lab"),
     "Extend": ("scenarios", "people", "settings", "nodes", "graph", "tune", "scores"),
-    "Maintain": ("export", "merge", "gc", "trust", "doctor"),
+    "Maintain": ("export", "merge", "backup", "restore", "gc", "trust", "doctor"),
 }
 
 #: Garbage is collected after so many new objects, not after 700: most imported objects stay.

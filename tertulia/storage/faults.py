@@ -26,6 +26,8 @@ _ALTERED_SERVER = (
     "tertulia merge {argument} --into FILE"
 )
 
+NO_STORE = "{path} is not a Tertulia store, or damaged at its beginning; name another file"
+
 UNWRITABLE = "{path} can't be written; make the file and its folder writable, or copy it elsewhere"
 
 _ADVICE = {
@@ -35,7 +37,7 @@ _ADVICE = {
     sqlite3.SQLITE_BUSY: f"another program has kept {{path}} locked for {BUSY_TIMEOUT_S} s; close it, then try again",
     sqlite3.SQLITE_CANTOPEN: "{path} can't be opened; see that its folder exists, is writable, and that it is a file",
     sqlite3.SQLITE_IOERR: "{path} could not be read or written ({cause}); check the disk, then try again",
-    sqlite3.SQLITE_NOTADB: "{path} is not a Tertulia store, or damaged at its beginning; name another file",
+    sqlite3.SQLITE_NOTADB: NO_STORE,
     sqlite3.SQLITE_TOOBIG: f"{{path}} holds, or was to hold, a value of more than {LARGEST_BYTES >> 20} MB",
 }
 

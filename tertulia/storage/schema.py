@@ -437,16 +437,21 @@ def schema_version(connection: sqlite3.Connection, path: str) -> int:
         """SELECT (SELECT count(*) FROM sqlite_master), application_id, user_version
         FROM pragma_application_id, pragma_user_version"""
     ).fetchone()
-    if tables and application != APPLICATION_ID:
+    check_version(path, bool(tables), application, version)
+    return int(version)
+
+
+def check_version(path: str, has_tables: bool, application: int, version: int) -> None:
+    """Raise `StorageError` for a SQLite file that is no store, or one of another version."""
+    if has_tables and application != APPLICATION_ID:
         raise StorageError(f"{path} is a SQLite file of something else; name another file")
     if version > SCHEMA_VERSION:
         raise StorageError(
             f"{path} was written by a newer Tertulia (schema version {version}, this one knows up to "
             f"{SCHEMA_VERSION}); upgrade Tertulia, or name another file"
         )
-    if version < SCHEMA_VERSION and (tables or version):
+    if version < SCHEMA_VERSION and (has_tables or version):
         raise StorageError(
             f"{path} was written by an older Tertulia (schema version {version}, this one reads {SCHEMA_VERSION}); "
             "open it with the version that wrote it, or begin a new store"
         )
-    return int(version)

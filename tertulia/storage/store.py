@@ -88,6 +88,12 @@ class SqlStore(Turns, TurnRowsStore, Streams, Pictures, Likeness):
             self.file.close()
             self._use(_opened(self.path, create=True), self.path)
 
+    def reopen(self) -> None:
+        """Replace the connection by a new one; if the file lost its path, to the copy that was made of it."""
+        self.file.reopen()
+        if not self.is_missing and isinstance(self.file.path, Path):
+            self.path = self.file.path
+
     def close(self) -> None:
         """Close the file."""
         self.file.close()
@@ -138,8 +144,6 @@ def _opened(address: StoreAddress | str, create: bool) -> Database:
     path = Path(address)
     if not os.path.isdir(path.parent):
         raise StorageError(f"{path} can't be opened: there is no folder {path.parent}; create it, or name another file")
-    if os.path.isdir(path):
-        raise StorageError(f"{path} can't be opened: it is a folder; name a file in it")
     is_missing = not create and not os.path.exists(path)
     if is_missing:
         refuse_lost_log(path)

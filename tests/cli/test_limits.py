@@ -3,7 +3,6 @@
 import fcntl
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from support.commands import Cli, rehearse
 
 from tertulia.lab.experiments.experiment import MOST_CASES, MOST_CONVERSATIONS, MOST_SETTINGS, joined_definitions
 from tertulia.state.errors import UsageError
-from tertulia.storage.sqlite import private_copy
+from tertulia.storage.sqlite import copy_folder
 from tertulia.storage.store import SqlStore
 
 ROOT = Path(__file__).parents[2]
@@ -55,13 +54,13 @@ def test_a_file_that_is_larger_than_what_is_in_it_is_not_copied(
         if pages:
             file.seek(28)
             file.write(pages.to_bytes(4, "big"))
-    copied, copy = list[str](), shutil.copyfile
+    copied, copy = list[str](), copy_folder.copied
 
-    def copyfile(source: str, target: str) -> None:
-        copied.append(source)
-        copy(source, target)
+    def copying(source: Path, target: Path) -> Path:
+        copied.append(source.name)
+        return copy(source, target)
 
-    monkeypatch.setattr("tertulia.storage.sqlite.private_copy.shutil.copyfile", copyfile)
+    monkeypatch.setattr("tertulia.storage.sqlite.private_copy.copied", copying)
     merged = cli("merge", "large.db", "mine.db", "--into", "all.db", "--json")
     assert words in merged.out
     assert "large.db" not in copied
@@ -73,7 +72,7 @@ def test_a_store_for_which_there_is_no_room_is_not_copied(
     cli: Cli, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rehearse(cli, "--store", "mine.db")
-    monkeypatch.setattr(private_copy, "_LEFT_FREE", 10**18)
+    monkeypatch.setattr(copy_folder, "_LEFT_FREE", 10**18)
     assert "set TMPDIR" in cli("merge", "mine.db", "--into", "all.db").err
 
 
@@ -109,8 +108,8 @@ def test_a_folder_that_is_swept_before_it_is_locked_is_made_again(
             made[0].rmdir()
         locked(lock, operation)
 
-    monkeypatch.setattr("tertulia.storage.sqlite.private_copy.fcntl.flock", swept_once)
-    with private_copy.folder_of_copy() as folder:
+    monkeypatch.setattr("tertulia.storage.sqlite.copy_folder.fcntl.flock", swept_once)
+    with copy_folder.folder_of_copy() as folder:
         assert folder.is_dir()
         assert folder != made[0]
     assert [*temporary.iterdir()] == []
@@ -120,7 +119,7 @@ def test_links_and_files_that_are_called_like_copies_stay(temporary: Path, tmp_p
     (tmp_path / "kept").mkdir()
     (temporary / "tertulia-copy-link").symlink_to(tmp_path / "kept")
     (temporary / "tertulia-copy-file").write_text("kept", encoding="utf-8")
-    with private_copy.folder_of_copy():
+    with copy_folder.folder_of_copy():
         pass
     assert (tmp_path / "kept").is_dir()
     assert len([*temporary.iterdir()]) == 2

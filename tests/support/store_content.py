@@ -48,7 +48,7 @@ _IN_ORDER = ("runs", "simulations", "calls", "memories")
 _TRIAL = ("experiment", "setting", "trial_case", "trial")
 
 #: Tables in which SQLite keeps its accounts: the parts of the full-text index, and statistics.
-_OF_SQLITE = re.compile(r"passages_fts(_\w+)?|sqlite_\w+")
+_OF_SQLITE = re.compile(r"generation|passages_fts(_\w+)?|sqlite_\w+")
 
 _VERSION_OF_CHANNEL = ("channel_versions", "versions_seen", "updated_channels", "id", "ts")
 

@@ -92,7 +92,7 @@ class Dispatcher:
             try:
                 dispatch.run(size)
             except (KeyboardInterrupt, SystemExit):
-                self.store.file.reopen()  # it may have come in the middle of a transaction, or of a query
+                self.store.reopen()  # it may have come in the middle of a transaction, or of a query
                 raise
             except StoppedError as error:
                 dispatch.stop = error

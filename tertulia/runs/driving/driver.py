@@ -104,7 +104,7 @@ def recorded_ending(
 
     def save_status_if_possible() -> None:
         with suppress(StorageError):
-            store.file.reopen()  # a signal may have come in the middle of a transaction, or of a query
+            store.reopen()  # a signal may have come in the middle of a transaction, or of a query
             set_status(ending.status, None if ending.error is None else str(ending.error), ending.by)
 
     try:

@@ -12,7 +12,8 @@ from tertulia.state.errors import TertuliaError, UsageError
 from tertulia.storage.addresses import ServerAddress, StoreAddress, store_address
 from tertulia.storage.merging.carrying import SourceError
 from tertulia.storage.merging.stores import Agreed, Joined, Merged, merge
-from tertulia.storage.sqlite.private_copy import copy_store, folder_of_copy
+from tertulia.storage.sqlite.copy_folder import folder_of_copy
+from tertulia.storage.sqlite.private_copy import copy_store
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.documents import fields_of
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from tertulia.state.errors import NotFoundError, StorageError, TertuliaError, UsageError
 from tertulia.state.text import first_line
 from tertulia.state.written_files import replacing
-from tertulia.storage.sqlite.private_copy import check_room
+from tertulia.storage.sqlite.copy_folder import check_room
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem

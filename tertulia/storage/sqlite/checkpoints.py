@@ -32,6 +32,7 @@ from tertulia.state.text import first_line
 from tertulia.storage.addresses import StoreAddress
 from tertulia.storage.faults import record_faults, storage_faults
 from tertulia.storage.sqlite.checksums import CHANNEL, IN_METADATA, damaged_writes, is_damaged, packed_checksum, task_of
+from tertulia.storage.sqlite.connection import StoreConnection
 from tertulia.storage.sqlite.host_types import HostSerializer, damaged_checkpoint
 from tertulia.storage.sqlite.opening import open_connection
 from tertulia.storage.sqlite.retention import remove_superseded
@@ -117,6 +118,8 @@ class Checkpoints(SynchronousSaver, SqliteSaver):
         faults = storage_faults if transaction else record_faults  # inside are LangGraph's rows, of any types
         with faults(self._path), super().cursor(transaction) as cursor:
             try:
+                if transaction and isinstance(self.conn, StoreConnection):
+                    self.conn.begin()
                 yield cursor
             except BaseException:
                 self.conn.rollback()

@@ -16,6 +16,7 @@ from tertulia.storage.addresses import StoreAddress
 from tertulia.storage.contract import Beside, Database
 from tertulia.storage.dialects import SQLITE
 from tertulia.storage.faults import UNWRITABLE, damaged, hearing, storage_faults
+from tertulia.storage.sqlite.connection import ReplacedError
 from tertulia.storage.sqlite.locks import Drivers, clear_locks, drive_lock
 from tertulia.storage.sqlite.opening import MEMORY, open_connection
 from tertulia.storage.sqlite.retention import remove_superseded, superseded
@@ -115,7 +116,7 @@ class StoreFile(Database):
 
     @override
     def write(self, sql: str, *values: Value) -> sqlite3.Cursor:
-        with storage_faults(self.path):
+        with storage_faults(self.path), self.joined():
             return self._connection.execute(sql, [bound(value) for value in values])
 
     @override
@@ -176,11 +177,9 @@ class StoreFile(Database):
     @contextmanager
     def _outermost(self) -> Iterator[None]:
         try:
-            # IMMEDIATE, which sqlite-utils' `atomic` is not: a transaction that only reads at first could not wait for
-            # another writer later. sqlite-utils' own statements become part of it.
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.begin()
             yield
-            self._connection.execute("COMMIT")
+            self._connection.commit()
         except BaseException:
             self.undone += 1
             self._connection.rollback()
@@ -212,7 +211,13 @@ class StoreFile(Database):
     def reopen(self) -> None:
         self.undone += 1
         self._connection.rollback()
+        path = self.path
+        try:
+            self._connection.check_path()
+        except ReplacedError as error:
+            path = error.rescued or path
         self.close()
+        self.path = path
         self._connect(create=False)
 
     @override
@@ -247,7 +252,8 @@ class StoreFile(Database):
         if self.rows(f"{pages} AND id >> {_PAGE_BITS} NOT IN (SELECT segid FROM passages_fts_idx) LIMIT 1"):
             raise damaged(self.path, "the index of what is searched is not whole")
         try:
-            self.write("INSERT INTO passages_fts (passages_fts, rank) VALUES ('integrity-check', 1)")
+            with storage_faults(self.path):
+                self._connection.execute("INSERT INTO passages_fts (passages_fts, rank) VALUES ('integrity-check', 1)")
         except StorageError as error:
             code = getattr(error.__cause__, "sqlite_errorcode", 0)
             if code & 0xFF != sqlite3.SQLITE_READONLY:  # it writes nothing, but a read-only file refuses it
@@ -318,7 +324,10 @@ class StoreFile(Database):
 
     @override
     def compact(self) -> None:
-        self.write("VACUUM")
+        with self.transaction():
+            pass  # the log begins with a generation
+        with storage_faults(self.path):
+            self._connection.execute("VACUUM")
 
     def _check_structure(self) -> None:
         if not self.is_checked:

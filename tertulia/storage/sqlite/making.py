@@ -7,6 +7,7 @@ import sqlite3
 
 from tertulia.storage.schema import APPLICATION_ID, FULL_TEXT, SCHEMA_VERSION, TABLES, schema_version
 from tertulia.storage.sql_views import QUERIES
+from tertulia.storage.sqlite.generation import make_generation
 from tertulia.storage.sqlite.library import Database
 
 
@@ -26,6 +27,7 @@ def make_tables(connection: sqlite3.Connection, path: str) -> None:
 
 def _make(db: Database) -> None:
     """Make the tables, the full-text index and the views."""
+    make_generation(db.conn)
     for table in TABLES.values():
         sql = db.create_table_sql(
             table.name,

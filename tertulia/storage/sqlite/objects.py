@@ -22,6 +22,7 @@ from tertulia.state.errors import StorageError
 from tertulia.state.text import path_argument
 from tertulia.storage.faults import words_of_damage
 from tertulia.storage.schema import TABLES
+from tertulia.storage.sqlite.generation import TABLE as GENERATION
 
 #: An object: its type, its name, the name of its table, its SQL.
 Row = tuple[object, object, object, object]
@@ -29,7 +30,7 @@ Tokens = tuple[str, ...]
 
 #: The hashes of the schema of a new store, without LangGraph's tables and with them. Other versions of sqlite-utils may
 #: spell it otherwise, which costs a few milliseconds whenever a store is opened, and nothing else.
-KNOWN = frozenset({"cf6dd35fb3fa09911b884851ab1f501c", "7fc4e2474601beedc49e8563bfdec8b9"})
+KNOWN = frozenset({"fca1ccb6c8f9e4da447556516b18eb18", "6375297279c3f98dc3228270129ae610"})
 
 #: LangGraph's tables: it makes them itself, in the same file.
 CHECKPOINT_TABLES = (
@@ -148,7 +149,7 @@ def _tokens(sql: str) -> Tokens:
 
 @cache
 def _expected() -> frozenset[Tokens]:
-    return frozenset(map(_tokens, (*FULL_TEXT_OBJECTS, *CHECKPOINT_TABLES, *_STATISTICS)))
+    return frozenset(map(_tokens, (GENERATION, *FULL_TEXT_OBJECTS, *CHECKPOINT_TABLES, *_STATISTICS)))
 
 
 @cache
@@ -161,7 +162,7 @@ def _complaint(kind: str, name: str, tokens: Tokens, path: str) -> str:
     """Return a message on an object; it does not repeat a name that a shell or a terminal would obey."""
     if not (_PLAIN_NAME.fullmatch(name) and name.lower() in tokens[:5] and kind in _KINDS):
         return words_of_damage(path, "its schema holds what Tertulia did not make")
-    if name in TABLES or name.startswith("passages_") or name in ("checkpoints", "writes"):
+    if name in TABLES or name.startswith("passages_") or name in ("checkpoints", "writes", "generation"):
         return words_of_damage(path, f"{name} is not as it was made")
     return (
         f"{path} holds a {kind} {name}, which Tertulia did not make, so nothing in it was read; if it is yours, make "

@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import stat
 import sys
 import time
 from contextlib import suppress
@@ -12,6 +13,9 @@ from tertulia.state.errors import StorageError
 from tertulia.storage.faults import BUSY_TIMEOUT_S, damaged, storage_faults
 from tertulia.storage.schema import schema_version
 from tertulia.storage.sql_views import QUERIES
+from tertulia.storage.sqlite.belonging import check_log
+from tertulia.storage.sqlite.connection import StoreConnection
+from tertulia.storage.sqlite.in_use import opening
 from tertulia.storage.sqlite.objects import check_objects, is_known, objects
 from tertulia.storage.sqlite.structure import check_tables
 from tertulia.storage.values import LARGEST_BYTES
@@ -24,6 +28,14 @@ _UNWRITABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 
 #: No SQLite file that holds anything is shorter.
 _SMALLEST_PAGE_BYTES = 512
+
+#: What can lie in the place of a file.
+_NO_FILES = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (lambda mode: stat.S_ISCHR(mode) or stat.S_ISBLK(mode), "a device"),
+)
 
 #: How a journal ends that names a super-journal (https://www.sqlite.org/fileformat2.html, section 4.1).
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
@@ -38,7 +50,7 @@ def open_connection(
     create: bool,
     isolation_level: Literal["IMMEDIATE"] | None = None,
     one_thread: bool = True,
-) -> sqlite3.Connection:
+) -> StoreConnection:
     """Open a store file, with the tables of this version; on a disk that can't be written, for reading.
 
     Args:
@@ -48,17 +60,20 @@ def open_connection(
 
     Raises:
         StorageError: The file can't be opened, is damaged, not a store, or from another version; or it was left behind
-            in the middle of writing, on a disk that can't be written.
+            in the middle of writing, on a disk that can't be written. A log that does not belong to it is set aside.
     """
     with storage_faults(path):
         if path == MEMORY:
             return _prepared(MEMORY, path, isolation_level, one_thread)
+        refuse_no_file(path)
         refuse_stump(Path(path))
         try:
             place = Path(path).absolute().as_uri()
         except FileNotFoundError:
             raise StorageError(f"{path} can't be opened: the current folder is gone; change to another") from None
-        refuse_companions(os.path.realpath(path))
+        real = os.path.realpath(path)
+        refuse_companions(real)
+        check_log(Path(real))
         if create:
             _make_private(Path(path))
         try:
@@ -96,6 +111,15 @@ def refuse_lost_log(path: Path) -> None:
             f"{path} is not there, but {log.name} is: the last changes of a store that was moved without it; move it "
             "beside the store, under the store's name and -wal, or remove it"
         )
+
+
+def refuse_no_file(path: Path | str) -> None:
+    """Raise `StorageError` for a folder, a device, a pipe or a socket in the place of a store."""
+    with suppress(OSError):
+        mode = os.stat(path).st_mode
+        if not stat.S_ISREG(mode):
+            kind = next((kind for is_kind, kind in _NO_FILES if is_kind(mode)), "no file")
+            raise StorageError(f"{path} can't be opened: it is {kind}; name a file, new or with a store in it")
 
 
 def refuse_stump(path: Path) -> None:
@@ -138,15 +162,19 @@ def _prepared(
     isolation_level: Literal["IMMEDIATE"] | None,
     one_thread: bool,
     can_write: bool = True,
-) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        place,
-        uri=place != MEMORY,
-        timeout=BUSY_TIMEOUT_S,
-        isolation_level=isolation_level,
-        check_same_thread=one_thread,
-    )
+) -> StoreConnection:
+    with opening:
+        connection = sqlite3.connect(
+            place,
+            uri=place != MEMORY,
+            timeout=BUSY_TIMEOUT_S,
+            isolation_level=isolation_level,
+            check_same_thread=one_thread,
+            factory=StoreConnection,
+        )
     try:
+        if place != MEMORY:
+            connection.note_path(Path(path))
         _restrict(connection)
         if schema_version(connection, str(path)) == 0:
             # Imported only to make tables: with it comes sqlite-utils, and with that pandas, if it is

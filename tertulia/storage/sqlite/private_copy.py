@@ -1,76 +1,33 @@
 """A private copy of a store file, which can be read without the file being touched."""
 
 import errno
-import fcntl
+import logging
 import os
-import shutil
 import sqlite3
-import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from tertulia.state.errors import NotFoundError, StorageError
 from tertulia.storage.faults import damaged, storage_faults
+from tertulia.storage.sqlite.belonging import belongs
+from tertulia.storage.sqlite.copy_folder import NO_ROOM, check_room, copied
+from tertulia.storage.sqlite.in_use import readable
 from tertulia.storage.sqlite.opening import refuse_companions, refuse_lost_log, refuse_stump
+
+_logger = logging.getLogger("tertulia")
 
 #: A store with the files that SQLite may keep beside it.
 _FILES = ("", "-wal", "-journal")
 
-#: The largest store that is copied: twice the month of a town of a thousand people (docs/scale.md). It takes
-#: two minutes, and as much room in the folder of temporary files; a larger one is merged into, and not from.
-LARGEST_COPY = 32 * 10**9
-
 #: A file of which less than this share is on the disk is no store: SQLite leaves no holes, and no disk compresses so.
 _LEAST_STORED = 1 / 64
-
-#: Room that is left in the folder of temporary files.
-_LEFT_FREE = 100 * 10**6
 
 #: The header of a database file: its first bytes, and the places of page size, change counter, number of pages and the
 #: change counter of that number (https://www.sqlite.org/fileformat2.html, section 1.3).
 _MAGIC, _HEADER_BYTES = b"SQLite format 3\0", 100
 _PAGE_SIZE, _CHANGES, _PAGES, _COUNTED_AT = slice(16, 18), slice(24, 28), slice(28, 32), slice(92, 96)
-
-#: How the folders of copies are called; each is locked by the process that made it, for as long as that lives.
-_FOLDER = "tertulia-copy-"
-
-
-@contextmanager
-def folder_of_copy() -> Iterator[Path]:
-    """Make a folder for a private copy, in the folder of temporary files, and remove it afterwards.
-
-    Before, those are removed that processes have left which were killed: a living one holds the lock of its folder.
-    """
-    _sweep()
-    while True:
-        folder = Path(tempfile.mkdtemp(prefix=_FOLDER))
-        lock = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-        with suppress(OSError):  # if a folder can't be locked, no process can lock it in order to remove it either
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        if folder.exists():  # not swept before it was locked
-            break
-        os.close(lock)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(lock)
-
-
-def _sweep() -> None:
-    """Remove the folders of copies, of this user, that no process holds."""
-    for left in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
-        with suppress(OSError):
-            lock = os.open(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                if os.fstat(lock).st_uid == os.geteuid():
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    shutil.rmtree(left, ignore_errors=True)
-            finally:
-                os.close(lock)
-
 
 #: A store that is open in a process, and that was not changed for so long, is not being written to. Longer than the
 #: steps in which file systems keep time, so that a change after the first look is seen at the second.
@@ -101,14 +58,18 @@ def copy_store(path: Path, copy: Path) -> None:
     refuse_companions(os.path.realpath(path))
     with storage_faults(path), _file_faults(path):
         _check_size(path)
+        files: tuple[str, ...] = _FILES
+        if not belongs(Path(os.path.realpath(path))):
+            files = tuple(ending for ending in _FILES if ending != "-wal")
+            _logger.warning("note: %s-wal does not belong to %s, which is read without it", path, path.name)
         before = _changes(path)
         check_room(sum(size for _, size in before), str(path), copy.parent)
         is_open = os.path.exists(f"{path}-shm")  # or was open in a process that was killed
-        if not is_open or max(changed for changed, _ in before) < time.time_ns() - _QUIET_NS:
-            for ending in _FILES:
+        if files != _FILES or not is_open or max(changed for changed, _ in before) < time.time_ns() - _QUIET_NS:
+            for ending in files:
                 if os.path.exists(f"{path}{ending}"):
-                    shutil.copyfile(f"{path}{ending}", f"{copy}{ending}")
-            if _changes(path) == before:
+                    copied(Path(f"{path}{ending}"), Path(f"{copy}{ending}"))
+            if _changes(path) == before or files != _FILES:
                 return
             for ending in _FILES:
                 Path(f"{copy}{ending}").unlink(missing_ok=True)
@@ -117,29 +78,11 @@ def copy_store(path: Path, copy: Path) -> None:
             source.backup(target)
 
 
-def check_room(size: int, name: str, folder: Path) -> None:
-    """Refuse a store that is larger than the limit, or than the room that there is for a copy.
-
-    Args:
-        size: Its size in bytes, with its log.
-
-    Raises:
-        StorageError: It is.
-    """
-    if size > LARGEST_COPY:
-        raise StorageError(
-            f"{name} has {_gigabytes(size)}, more than the {_gigabytes(LARGEST_COPY)} that are copied to be read; "
-            "merge the others into it instead (--into)"
-        )
-    if size > shutil.disk_usage(folder).free - _LEFT_FREE:
-        raise StorageError(f"{name} can't be read: {_NO_ROOM} (it takes {_gigabytes(size)})")
-
-
 def _check_size(path: Path) -> None:
     """Refuse a file that is larger than its contents: a store is read only after its copy, which may take minutes."""
     status = path.stat()
-    with open(path, "rb") as file:
-        header = file.read(_HEADER_BYTES)
+    with readable(path) as file:
+        header = os.pread(file, _HEADER_BYTES, 0)
     if not header.startswith(_MAGIC):
         return  # the error comes with opening the copy, unless the file is too large for one
     page, pages = int.from_bytes(header[_PAGE_SIZE], "big"), int.from_bytes(header[_PAGES], "big")
@@ -152,21 +95,13 @@ def _check_size(path: Path) -> None:
         raise damaged(path, f"of its {status.st_size:,} bytes only {stored:,} were ever written")
 
 
-def _gigabytes(size: int) -> str:
-    return f"{size / 10**9:.1f} GB"
-
-
-#: The remedy for a copy that finds no room.
-_NO_ROOM = "there is no room for a copy where temporary files lie; free some space, or set TMPDIR"
-
-
 @contextmanager
 def _file_faults(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StorageError(f"{path} can't be read: {_NO_ROOM}") from error
+            raise StorageError(f"{path} can't be read: {NO_ROOM}") from error
         raise StorageError(f"{path} can't be read ({error.strerror}); give yourself the permission") from error
 
 

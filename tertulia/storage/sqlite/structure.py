@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable
 from tertulia.storage.faults import damaged
 from tertulia.storage.schema import TABLES
 
-#: The objects that sqlite-utils makes beside the table whose texts are indexed in full (`Table.enable_fts`).
-_FULL_TEXT = ("passages_fts", "passages_ai", "passages_ad", "passages_au")
+#: The table of the generation, and the objects that sqlite-utils makes beside the table whose texts are indexed in full
+#: (`Table.enable_fts`).
+_FURTHER = ("generation", "passages_fts", "passages_ai", "passages_ad", "passages_au")
 
 
 def check_tables(connection: sqlite3.Connection, path: str, made: Collection[str], views: Collection[str]) -> None:
@@ -22,7 +23,7 @@ def check_tables(connection: sqlite3.Connection, path: str, made: Collection[str
     columns, indexes = _found_columns(connection), _found_indexes(connection)
     changed = [table.name for table in TABLES.values() if columns.get(table.name) != table.structure]
     changed += [table.name for table in TABLES.values() if not table.index_structure <= indexes]
-    changed += [name for name in (*views, *_FULL_TEXT) if name not in made]
+    changed += [name for name in (*views, *_FURTHER) if name not in made]
     if changed:
         raise damaged(path, f"{changed[0]} is not as it was made")
 

@@ -15,6 +15,7 @@ from support.stored import a_case, a_run, write_turns
 
 from tertulia.runs.files.merging import MergedSource, merge_stores
 from tertulia.runs.files.shard_files import put_shard
+from tertulia.storage.sqlite import copy_folder
 from tertulia.storage.store import SqlStore
 
 
@@ -140,16 +141,12 @@ def test_a_value_that_is_huge_is_not_read(good: Path, bad: Path, monkeypatch: py
 def test_a_file_that_can_not_be_copied_is_told(
     good: Path, bad: Path, monkeypatch: pytest.MonkeyPatch, fault: OSError
 ) -> None:
-    import shutil
-
-    copyfile = shutil.copyfile
-
-    def refusing(source: Any, copy: Any) -> Any:
-        if str(source) == str(bad):
+    def refusing(source: Path, copy: Path) -> Path:
+        if source == bad:
             raise fault
-        return copyfile(source, copy)
+        return copy_folder.copied(source, copy)
 
-    monkeypatch.setattr("tertulia.storage.sqlite.private_copy.shutil.copyfile", refusing)
+    monkeypatch.setattr("tertulia.storage.sqlite.private_copy.copied", refusing)
     found = merged_with(good, bad)
     assert found.error is not None
     assert found.error.startswith(f"{bad} can't be read")

@@ -1,0 +1,97 @@
+"""A folder for private copies of stores, in the folder of temporary files."""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tertulia.state.errors import StorageError
+from tertulia.storage.sqlite.in_use import readable
+
+#: Bytes that are copied at once.
+_PIECE_BYTES = 1 << 20
+
+#: The largest store that is copied: twice the month of a town of a thousand people (docs/scale.md). It takes
+#: two minutes, and as much room in the folder of temporary files; a larger one is merged into, and not from.
+LARGEST_COPY = 32 * 10**9
+
+#: Room that is left in the folder of temporary files.
+_LEFT_FREE = 100 * 10**6
+
+#: How the folders of copies are called; each is locked by the process that made it, for as long as that lives.
+_FOLDER = "tertulia-copy-"
+
+
+@contextmanager
+def folder_of_copy() -> Iterator[Path]:
+    """Make a folder for a private copy, in the folder of temporary files, and remove it afterwards.
+
+    Before, those are removed that processes have left which were killed: a living one holds the lock of its folder.
+    """
+    _sweep()
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=_FOLDER))
+        lock = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        with suppress(OSError):  # if a folder can't be locked, no process can lock it in order to remove it either
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        if folder.exists():  # not swept before it was locked
+            break
+        os.close(lock)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+
+
+def _sweep() -> None:
+    """Remove the folders of copies, of this user, that no process holds."""
+    for left in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
+        with suppress(OSError):
+            lock = os.open(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                if os.fstat(lock).st_uid == os.geteuid():
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(left, ignore_errors=True)
+            finally:
+                os.close(lock)
+
+
+def check_room(size: int, name: str, folder: Path | None = None) -> None:
+    """Refuse a store that is larger than the limit, or than the room that there is for a copy.
+
+    Args:
+        size: Its size in bytes, with its log.
+        folder: The place of the copy; without it, that of temporary files.
+
+    Raises:
+        StorageError: It is.
+    """
+    if size > LARGEST_COPY:
+        raise StorageError(
+            f"{name} has {_gigabytes(size)}, more than the {_gigabytes(LARGEST_COPY)} that are copied to be read; "
+            "merge the others into it instead (--into)"
+        )
+    if size > shutil.disk_usage(folder or tempfile.gettempdir()).free - _LEFT_FREE:
+        raise StorageError(f"{name} can't be read: {NO_ROOM} (it takes {_gigabytes(size)})")
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 10**9:.1f} GB"
+
+
+#: The remedy for a copy that finds no room.
+NO_ROOM = "there is no room for a copy where temporary files lie; free some space, or set TMPDIR"
+
+
+def copied(file: Path, copy: Path) -> Path:
+    """Copy a file, byte by byte, and return the path of the copy."""
+    with readable(file) as descriptor, open(copy, "xb") as target:
+        at = 0
+        while piece := os.pread(descriptor, _PIECE_BYTES, at):
+            target.write(piece)
+            at += len(piece)
+    return copy
