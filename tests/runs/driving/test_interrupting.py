@@ -2,10 +2,10 @@
 
 import asyncio
 import faulthandler
-import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -165,9 +165,11 @@ def test_signals_that_come_at_once_are_one_stop(monkeypatch: pytest.MonkeyPatch)
 
     def interrupt_at_once() -> None:
         before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-        for number in SIGNALS:
-            os.kill(os.getpid(), number)
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        try:
+            for number in SIGNALS:
+                signal.pthread_kill(threading.get_ident(), number)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     with pytest.raises(KeyboardInterrupt), interruptible():
         interrupt_at_once()
