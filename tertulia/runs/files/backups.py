@@ -1,15 +1,14 @@
 """Back up a store in a SQLite file, and put a backup in its place."""
 
 import os
-import secrets
 import shutil
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tertulia.runs.files.written_files import check_file
 from tertulia.state.errors import NotFoundError, StorageError, UsageError
+from tertulia.state.written_files import check_file, refuse_link, replacing
 from tertulia.storage.addresses import StoreAddress
 from tertulia.storage.faults import damaged, storage_faults
 from tertulia.storage.sqlite.belonging import is_whole
@@ -51,26 +50,12 @@ def back_up(store: StoreAddress, file: Path, force: bool = False) -> int:
         StorageError: It can't be written whole, or another process has it open.
     """
     check_file(file, path := _path_of(store), force)
-    _refuse_link(file)
     _refuse_users(file)
-    part = file.with_name(f".tertulia-{secrets.token_hex(8)}.part")
-    try:
-        with SqlStore.open(path) as opened, storage_faults(file):
-            if opened.is_missing or not isinstance(opened.file, StoreFile):
-                raise NotFoundError(f"there is no store {path}")
-            copy_store_to(opened.file.connection, part)
-        _sync(part)
-        if force:
-            part.replace(file)
-        else:
-            os.link(part, file)  # unlike a rename it replaces nothing
-    except FileExistsError as error:
-        raise UsageError(f"{file} exists already; overwrite it with --force, or give another name") from error
-    except OSError as error:
-        error.filename = str(file)
-        raise
-    finally:
-        part.unlink(missing_ok=True)
+    with replacing(file) as copy, SqlStore.open(path) as opened, storage_faults(file):
+        if opened.is_missing or not isinstance(opened.file, StoreFile):
+            raise NotFoundError(f"there is no store {path}")
+        copy_store_to(opened.file.connection, copy)
+        _sync(copy)
     _sync(file.absolute().parent)
     return _runs_of(file)
 
@@ -85,7 +70,7 @@ def restore(backup: Path, store: StoreAddress) -> Restored:
     """
     store = _path_of(store)
     for file in (backup, store):
-        _refuse_link(file)
+        refuse_link(file)
     if store.is_dir() or not store.absolute().parent.is_dir():
         raise UsageError(f"{store} can't be written: it is a folder, or in none; name a file")
     if store.exists() and backup.exists() and os.path.samefile(store, backup):
@@ -140,11 +125,6 @@ def _path_of(store: StoreAddress) -> Path:
     if not isinstance(store, Path):
         raise UsageError(f"{store} is on a server: use pg_dump to back it up, and psql or pg_restore to restore it")
     return store
-
-
-def _refuse_link(file: Path) -> None:
-    if file.is_symlink():
-        raise UsageError(f"{file} is a link; name the file itself")
 
 
 def _refuse_users(store: Path) -> None:

@@ -16,7 +16,6 @@ import re
 import socket
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from hashlib import blake2b
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -33,6 +32,7 @@ from tertulia.storage.addresses import ServerAddress
 from tertulia.storage.contract import Database
 from tertulia.storage.dialects import POSTGRES
 from tertulia.storage.faults import BUSY_TIMEOUT_S
+from tertulia.storage.postgres.drivers import HOLDERS, ServerDrivers, halves, lock_key
 from tertulia.storage.postgres.faults import connection_faults, server_faults
 from tertulia.storage.postgres.schema import HAS_UNSPACED, is_made, make
 from tertulia.storage.postgres.statements import bound, named, numbered, read, words_query
@@ -99,11 +99,6 @@ def _conninfo(address: ServerAddress) -> tuple[dict[str, Any], str]:
 def _program() -> str:
     """Return the name of this process for others at the server: its id, and its machine."""
     return f"tertulia {os.getpid()} {socket.gethostname()}"[:63]
-
-
-def lock_key(schema: str, run: str = "") -> int:
-    """Return the key of the advisory lock of a run, or without a run that of the writers to the schema."""
-    return int.from_bytes(blake2b(f"{schema}\0{run}".encode(), digest_size=8).digest(), "big", signed=True)
 
 
 class ServerWritten:
@@ -352,7 +347,7 @@ class ServerDatabase(Database):
 
     def _driver(self, key: int) -> str:
         rows = self.rows(
-            f"SELECT application_name AS name FROM {_HOLDERS} JOIN pg_stat_activity USING (pid)", *_halves(key)
+            f"SELECT application_name AS name FROM {HOLDERS} JOIN pg_stat_activity USING (pid)", *halves(key)
         )
         match rows[0]["name"].split() if rows else []:
             case ["tertulia", pid, machine]:
@@ -364,7 +359,7 @@ class ServerDatabase(Database):
         """Do nothing: a lock dies with the connection that holds it."""
 
     @override
-    def drivers(self) -> "ServerDrivers":
+    def drivers(self) -> ServerDrivers:
         return ServerDrivers(self, self._schema)
 
     @override
@@ -431,24 +426,3 @@ class ServerDatabase(Database):
 
 def _driven_message(run: str, who: str) -> str:
     return f"{run} is being driven by another {who}; wait for it, or stop it, then resume"
-
-
-#: The process that holds the advisory lock of a key, whose two halves are its parameters.
-_HOLDERS = """(SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-    AND CAST(classid AS bigint) = ? AND CAST(objid AS bigint) = ?) AS holders"""
-
-
-def _halves(key: int) -> tuple[int, int]:
-    return (key >> 32) & 0xFFFFFFFF, key & 0xFFFFFFFF
-
-
-class ServerDrivers:
-    """The runs of a store that are driven now: their locks are held."""
-
-    def __init__(self, database: ServerDatabase, schema: str) -> None:
-        self._database, self._schema = database, schema
-
-    def is_driven(self, run: str) -> bool:
-        """Return whether a process drives a run."""
-        return bool(self._database.rows(f"SELECT 1 FROM {_HOLDERS}", *_halves(lock_key(self._schema, run))))

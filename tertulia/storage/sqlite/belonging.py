@@ -16,11 +16,11 @@ from typing import Literal
 
 from tertulia.state.errors import StorageError
 from tertulia.storage.faults import NO_STORE, damaged
-from tertulia.storage.schema import check_version
 from tertulia.storage.sqlite.copy_folder import check_room, copied, folder_of_copy
 from tertulia.storage.sqlite.generation import PAGE, generation_on
 from tertulia.storage.sqlite.in_use import readable, user_of, user_of_log
 from tertulia.storage.sqlite.log_frames import LogFrames, read_log
+from tertulia.storage.sqlite.versions import check_version
 
 #: What the evidence says; `foreign_unless_needed`: the log is a store's own only if the file alone is not whole.
 Verdict = Literal["own", "foreign", "foreign_unless_needed", "own_if_whole"]

@@ -5,10 +5,11 @@ Only a process that makes a store imports this module: it brings sqlite-utils.
 
 import sqlite3
 
-from tertulia.storage.schema import APPLICATION_ID, FULL_TEXT, SCHEMA_VERSION, TABLES, schema_version
+from tertulia.storage.schema import APPLICATION_ID, FULL_TEXT, SCHEMA_VERSION, TABLES
 from tertulia.storage.sql_views import QUERIES
 from tertulia.storage.sqlite.generation import make_generation
 from tertulia.storage.sqlite.library import Database
+from tertulia.storage.sqlite.versions import schema_version
 
 
 def make_tables(connection: sqlite3.Connection, path: str) -> None:

@@ -11,13 +11,13 @@ from typing import Literal
 
 from tertulia.state.errors import StorageError
 from tertulia.storage.faults import BUSY_TIMEOUT_S, damaged, storage_faults
-from tertulia.storage.schema import schema_version
 from tertulia.storage.sql_views import QUERIES
 from tertulia.storage.sqlite.belonging import check_log
 from tertulia.storage.sqlite.connection import StoreConnection
 from tertulia.storage.sqlite.in_use import opening
 from tertulia.storage.sqlite.objects import check_objects, is_known, objects
 from tertulia.storage.sqlite.structure import check_tables
+from tertulia.storage.sqlite.versions import schema_version
 from tertulia.storage.values import LARGEST_BYTES
 
 #: The path of a store that lives only as long as its connection.
