@@ -20,7 +20,7 @@ _AT_ONCE = 500
 
 #: SQL for the turns of runs and their ancestors up to the first with a speaker; silent ones may have lost theirs.
 _FIRST = """JOIN lineage ON turns.run = lineage.ancestor AND turns.turn <= lineage.turns
-    JOIN contents ON contents.id = turns.content_id
+    LEFT JOIN contents ON contents.id = turns.content_id
     WHERE turns.turn <= (SELECT own.turn FROM turns AS own WHERE own.run = turns.run AND own.speaker IS NOT NULL
     ORDER BY own.turn LIMIT 1)"""
 

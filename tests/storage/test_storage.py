@@ -78,6 +78,18 @@ def test_candidates_come_back_by_attempt(new_store: NewStore, drawn: list[Candid
         assert store.candidates("k3f9", 2) == []
 
 
+@pytest.mark.parametrize("turn", ["'x'", "1.5", "9"])
+def test_a_turn_that_is_lost_between_others_is_told_of_a_few_turns_too(file_store: SqlStore, turn: str) -> None:
+    file_store.create_run(a_run(), a_case())
+    for number in (1, 2, 3):
+        file_store.save_turn("k3f9", a_turn_record(number))
+    file_store.file.write(f"UPDATE turns SET turn = {turn} WHERE turn = 2")
+    for last in (2, 3):
+        with pytest.raises(StorageError, match=r"has a gap in its turns|turn of turns holds"):
+            file_store.turns("k3f9", 2, last)
+    assert [found.turn for found in file_store.turns("k3f9", 1, 1)] == [1]
+
+
 @few
 @given(record=turn_records)
 def test_turn_records_come_back(new_store: NewStore, record: TurnRecord) -> None:

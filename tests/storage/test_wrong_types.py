@@ -10,7 +10,6 @@ import pytest
 from support import in_process
 from support.merged import copied
 from support.stored import a_case, a_run, write_turns
-from support.town_stored import write_town
 
 from benchmarks.campaigns.sql_damage import ONE_OF_EACH_TYPE, Value, alter_type, tables_of
 from tertulia.runs.files.merging import merge_stores
@@ -33,12 +32,12 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with rows in every table that a rehearsal fills, and LangGraph's checkpoints of one run."""
     path = tmp_path_factory.mktemp("whole") / "whole.db"
     begun = (("run", "tidewell", "--rounds", "2", "--rehearse"), ("fork", "@last", "--at", "2"))
-    for given in (*begun, ("run", "team_building", "--rounds", "2", "--rehearse")):
+    town = ("simulate", "tidewell", "--rehearse", "--encounters-per-day", "1", "--set", "max_turns=2")
+    for given in (*begun, ("run", "team_building", "--rounds", "2", "--rehearse"), town):
         made = in_process.command(*given, "--store", path)
         assert made.code == 0, made
     with SqlStore.open(path) as store:
-        first = store.runs(scenario="tidewell")[-1].run
-        write_town(store)
+        first = store.runs()[-1].run
         counted = {"first": 1, "last": 1, "part": 1, "prompt_tokens": 1, "reply_tokens": 1, "seconds": 0.5}
         about = {"instrument": "outcomes", "model": "m", "agent": "", "answers": {"a": 1}}
         prompt = store.turn_record(first, 1).prompt
@@ -77,7 +76,7 @@ def read_all(path: Path, runs: Sequence[str]) -> Iterator[object]:
     with SqlStore.open(path) as store:
         yield lambda: RunListing(store).rows()
         yield lambda: document_at(store, "runs", {})
-        yield lambda: store.simulations.encounters("t0wn")
+        yield lambda: [store.simulations.encounters(town.simulation) for town in store.simulations.all()]
         yield lambda: store.experiments.all()
         for run in runs:
             # A command asks for its run first.
@@ -147,15 +146,12 @@ def test_every_type_in_every_column_is_told(whole: Path, sound: Path, tmp_path: 
 def test_a_checkpoint_of_another_type_refuses_its_run_alone(whole: Path, sound: Path, tmp_path: Path) -> None:
     store = copied(whole, tmp_path / "altered.db")
     with closing(sqlite3.connect(store)) as connection, connection:
-        connection.execute("UPDATE checkpoints SET checkpoint = 7")
+        ((meeting,),) = connection.execute("SELECT run FROM runs WHERE scenario = 'team_building'").fetchall()
+        connection.execute("UPDATE checkpoints SET checkpoint = 7 WHERE thread_id = ?", (meeting,))
     altered, of_sound = merge_stores([str(store), str(sound)], tmp_path / "into.db")
-    assert altered.error is None
     assert of_sound.is_whole
-    assert len(altered.merged.added) >= 2  # the town's
-    refused = altered.merged.refused
-    assert [
-        reason for reason in refused.values() if "checkpoint of checkpoints holds 7 in the row thread_id=" in reason
-    ]
+    assert altered.merged.refused.keys() == {meeting}
+    assert "checkpoint of checkpoints holds 7 in the row thread_id=" in altered.merged.refused[meeting]
 
 
 def test_a_record_of_another_type_refuses_its_run_and_its_forks_alone(whole: Path, sound: Path, tmp_path: Path) -> None:

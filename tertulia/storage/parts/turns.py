@@ -122,7 +122,9 @@ class Turns(Runs, Cognition, TurnStore):
     def turns(self, run: str, first: int = 1, last: int | None = None) -> list[Turn]:
         rows = self._utterances("turns", run, first, last)
         numbers = [row["turn"] for row in rows]
-        if numbers != list(range(max(first, 1), max(first, 1) + len(rows))):
+        after = max(first, 1) + len(rows)
+        is_short = last is not None and after <= last
+        if numbers != list(range(after - len(rows), after)) or (is_short and self._has_turns(run, after)):
             raise damaged(self.path, f"run {run} has a gap in its turns")
         if last is None:
             self.check_run(run)
@@ -130,6 +132,11 @@ class Turns(Runs, Cognition, TurnStore):
                 raise damaged(self.path, f"the lineage of run {run} is incomplete")
         with record_faults(self.path):
             return records_of(Turn, rows)
+
+    def _has_turns(self, run: str, first: int) -> bool:
+        return bool(
+            self.file.rows(f"SELECT 1 FROM turns {_OF_A_RUN.format('turns')} AND turn >= ? LIMIT 1", run, first)
+        )
 
     @at_one_moment
     @override
