@@ -11,6 +11,9 @@ from tertulia.state.text import one_line
 #: Characters that a person may say at once: more than a minute of speech, and less than a terminal takes in a line.
 LONGEST = 1000
 
+#: Seconds until a run is interrupted for which nobody in the page answers; the server goes on with it at an answer.
+PATIENCE_S = 1800.0
+
 #: Characters that a terminal's keys and a pasted text may hold besides words.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-~])?")
 _CONTROLS = re.compile(

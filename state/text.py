@@ -48,6 +48,9 @@ def whole_characters(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+#: Breaks of lines, and tabs, with the white space around them.
+_BREAKS = re.compile(r"\s*[\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
+
 #: Control characters, changes of direction, and halves of surrogate pairs, which no encoding carries.
 _CONTROL = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069\ud800-\udfff]"
@@ -56,7 +59,7 @@ _CONTROL = re.compile(
 
 def clean(text: str) -> str:
     """Return text of any origin on one line, with `�` for every character that a terminal would obey."""
-    return one_line(without_codes(text))
+    return _BREAKS.sub(" ", without_codes(text)).strip()
 
 
 def without_codes(text: str) -> str:

@@ -201,7 +201,7 @@ def plain(units: Any) -> list[int]:
         ({"additions": ["mine.py"]}, "additions=.*mine.py.*: additions are a tertulia.Additions"),
         ({"budget": 200}, "budget=200: a budget is a tertulia.Budget"),
         ({"store": 3}, "store=3: a path is a text"),
-        ({"store": "a\0b"}, "store=a\0b: a path is a text"),
+        ({"store": "a\0b"}, "store=a�b: a path is a text"),
         ({"api_keys": ["x"]}, "api_keys="),
     ],
 )

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from support.dialogue_case import BEGINNING, a_context, a_pier
 from support.scripted import ScriptedModel
+from support.store_content import content
 from support.stored import a_run
 
 from tertulia.graphs.album_chat import build_album_chat_graph, build_exchange_graph
@@ -282,10 +283,10 @@ async def test_a_turn_is_stored_with_its_trace_or_not_at_all(tmp_path: Path, uni
 async def test_driving_a_finished_run_does_nothing(tmp_path: Path) -> None:
     path, model = tmp_path / "tertulia.db", going_on()
     transcript, _ = await driven_anew(path)
-    before = path.read_bytes()
+    before = content(path)
     assert await driven_anew(path, model=model) == (transcript, [])
     assert model.calls == []
-    assert path.read_bytes() == before
+    assert content(path) == before
 
 
 async def test_runs_in_one_store_do_not_meet(tmp_path: Path, uninterrupted: Conversation) -> None:

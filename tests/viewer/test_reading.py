@@ -120,9 +120,9 @@ def test_a_list_waits_for_no_figures_and_figures_that_nobody_waits_for_are_not_r
 def test_a_meeting_is_exported_with_few_statements_a_turn(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     statements, executed = list[str](), StoreFile.executed
 
-    def counted(file: StoreFile, sql: str, values: Any) -> Any:
+    def counted(file: StoreFile, sql: str, values: Any, of: str | None = None) -> Any:
         statements.append(sql)
-        return executed(file, sql, values)
+        return executed(file, sql, values, of)
 
     with SqlStore.open(store) as opened:
         record = next(run for run in opened.runs() if run.scenario == "team_building" and run.parent is None)

@@ -5,10 +5,11 @@ import time
 from typing import Any
 
 from tertulia.runs.driving.events import Emit, Noted
-from tertulia.runs.driving.page_seat import LOOK_EVERY_S, PATIENCE_S
+from tertulia.runs.driving.page_seat import LOOK_EVERY_S
 from tertulia.state.context import Context
 from tertulia.state.errors import LeftError
 from tertulia.state.line_edit import EDITED, HELD, HeldLine, LineEdit
+from tertulia.state.seat import PATIENCE_S
 
 
 async def wait_for_edit(context: Context, asked: dict[str, Any], emit: Emit, patience_s: float = PATIENCE_S) -> None:

@@ -12,11 +12,10 @@ from tertulia.nodes.conversation.seat import answer_of, has_left
 from tertulia.nodes.shared.memory import recall
 from tertulia.nodes.utterance.retrieve import focal_points
 from tertulia.state.context import Context
-from tertulia.state.seat import ASKED, Answer, Ask, Asked, Invitation
+from tertulia.state.seat import ASKED, PATIENCE_S, Answer, Ask, Asked, Invitation
 
-#: Seconds between two looks at the store, and until a run is interrupted for which nobody answers: the server of the
-#: page goes on with it at an answer.
-LOOK_EVERY_S, PATIENCE_S = 0.05, 1800.0
+#: Seconds between two looks at the store.
+LOOK_EVERY_S = 0.05
 
 
 def asking_in_page(context: Context, patience_s: float = PATIENCE_S) -> Ask:

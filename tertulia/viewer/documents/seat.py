@@ -9,7 +9,6 @@ from importlib.metadata import version
 from typing import Any, NamedTuple
 
 from tertulia.nodes.shared.hearing import came_s, was_there
-from tertulia.runs.driving.page_seat import PATIENCE_S
 from tertulia.runs.planning.seats import role_of, seated
 from tertulia.state.album import Population
 from tertulia.state.cognition import Bid, Floor
@@ -18,7 +17,7 @@ from tertulia.state.errors import UsageError
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Record, RunRecord, Turn
-from tertulia.state.seat import ANSWERED, ASKED, LEFT, LONGEST, Answer, Asked, Left, in_one_line
+from tertulia.state.seat import ANSWERED, ASKED, LEFT, LONGEST, PATIENCE_S, Answer, Asked, Left, in_one_line
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.spoken import spoken
 from tertulia.views.reading.actions import lines_with_actions
