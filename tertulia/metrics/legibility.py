@@ -31,6 +31,9 @@ HIGHEST = 0.33
 #: Exchanges of letters over which the likeness is a mean; texts that are read of a case, and letters of each.
 _EXCHANGES, _TEXTS, _LETTERS = 4, 3, 400
 
+#: The least range of cosines that is reckoned with: with less, an embedder tells nothing apart in any language.
+_LEAST_RANGE = 0.05
+
 #: With fewer letters, what is said can't be told from its form.
 _FEWEST_LETTERS = 16
 
@@ -51,9 +54,8 @@ def unread(cases: Mapping[str, Sequence[str]], embed: Embed) -> dict[str, float]
     if not any(chosen.values()):
         return {}
     lowest = min(_likeness([text], embed) for text in _SAMPLES)
-    found = {
-        case: (_likeness(texts, embed) - lowest) / max(1 - lowest, 1e-6) for case, texts in chosen.items() if texts
-    }
+    scale = max(1 - lowest, _LEAST_RANGE)
+    found = {case: (_likeness(texts, embed) - lowest) / scale for case, texts in chosen.items() if texts}
     return {case: likeness for case, likeness in found.items() if likeness > HIGHEST}
 
 
@@ -87,7 +89,8 @@ def _some(texts: Sequence[str]) -> Iterator[str]:
 def _likeness(texts: Sequence[str], embed: Embed) -> float:
     """Return the mean cosine of texts with themselves after an exchange of their letters."""
     exchanged = (text for key in range(_EXCHANGES) for text in _exchanged(texts, key))
-    vectors = np.array(embed([*texts, *exchanged]))
+    vectors = np.array(embed([*texts, *exchanged]), dtype=np.float64)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     own, *others = vectors.reshape(_EXCHANGES + 1, len(texts), -1)
     return float(np.mean([(own * other).sum(axis=1) for other in others]))
 
