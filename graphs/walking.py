@@ -117,7 +117,10 @@ class InnerGraph:
         """
         watch = runtime.context.watch
         state: dict[str, Any] = {key: {} for key in self._merged} | {k: given[k] for k in self._given if k in given}
-        at, is_written = self._after(START, state, runtime), False
+        at = self._after(START, state, runtime)
+        is_written = any(
+            key in given for key in self._given if key in self._returned
+        )  # as LangGraph, which writes its input
         while at != END:
             step, task = self._steps[at], {"id": f"{within}/{next(numbers)}", "name": at}
             shown = {key: state[key] for key in step.given if key in state}

@@ -184,8 +184,8 @@ V = TypeVar("V")
 
 
 def by_agent(old: dict[str, V], new: dict[str, V]) -> dict[str, V]:
-    """Merge the updates of agents that think side by side; each writes under its name."""
-    return {**old, **new}
+    """Merge the updates of agents that think side by side; each writes under its name. A host may write `None`."""
+    return {**(old or {}), **(new or {})}
 
 
 def gathered(old: dict[str, V], new: dict[str, V]) -> dict[str, V]:

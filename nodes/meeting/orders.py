@@ -36,7 +36,7 @@ async def rule_based(state: GroupState, runtime: Runtime[Context]) -> GroupState
     """Give the floor to everybody in turn, in the scenario's order."""
     context = runtime.context
     names, last = context.meeting.names, last_speaker(state, context)
-    start = names.index(last) + 1 if last is not None else 0
+    start = names.index(last) + 1 if last in names else 0
     candidates = _candidates(state, context)
     return _give_floor_to(state, context, [name for name in (*names[start:], *names[:start]) if name in candidates])
 

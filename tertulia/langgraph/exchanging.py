@@ -99,8 +99,8 @@ def exchange(
         graph,
         {**host.settings_of_graph(), "people": known, "place": place},
         checkpointer=checkpointer,
-        interrupt_before=list(interrupt_before),
-        interrupt_after=list(interrupt_after),
+        interrupt_before=interrupt_before,
+        interrupt_after=interrupt_after,
         name="exchange",
     )
 

@@ -1,7 +1,7 @@
 """Tertulia's graphs as LangGraph compiles them, with two differences for a parent's checkpoints and its cache."""
 
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from hashlib import blake2b
 from typing import Any, cast
@@ -14,7 +14,7 @@ from langgraph.graph.state import CompiledStateGraph, StateGraph
 from langgraph.typing import InputT, OutputT, StateT
 
 from tertulia.langgraph.messages import messages_of
-from tertulia.state.errors import UsageError
+from tertulia.state.errors import UsageError, nearest_hint
 
 #: The configurable that holds a parent's messages; LangGraph stores none that begins with two underscores.
 _BESIDE = "__tertulia_messages"
@@ -89,8 +89,10 @@ def compile_hosted(
     """Compile a graph; the settings are all that its results depend on, besides its state.
 
     Raises:
-        UsageError: The checkpointer is none.
+        UsageError: The checkpointer is none, or there is no step of a name at which the graph is to pause.
     """
+    for option in ("interrupt_before", "interrupt_after"):
+        options[option] = _pauses(option, options[option], list(graph.nodes))
     saver = options.get("checkpointer")
     if saver is not None and not isinstance(saver, bool | BaseCheckpointSaver):
         raise UsageError(
@@ -101,6 +103,18 @@ def compile_hosted(
     compiled = graph.compile(**options)
     compiled.__class__ = HostedGraph
     return compiled
+
+
+def _pauses(option: str, given: str | Sequence[str], steps: list[str]) -> str | list[str]:
+    if given == "*":
+        return given
+    names = [given] if isinstance(given, str) else list(given)
+    for name in names:
+        if name not in steps:
+            raise UsageError(
+                f"{option}={name}: there is no such step{nearest_hint(name, steps)}; there are {', '.join(steps)}"
+            )
+    return names
 
 
 def _fingerprint(settings: Mapping[str, Any]) -> str:

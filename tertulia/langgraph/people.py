@@ -97,7 +97,8 @@ def start_of(
     attendees = [_attendee(fields) for fields in (*people, *map(_guest, guests))]
     if len(attendees) < 2:
         name = attendees[0].persona.name
-        raise PeopleError(f"{name} would talk alone; give two people at least, or a message of somebody else")
+        way_on = "" if is_meeting else ", or a message of somebody else"
+        raise PeopleError(f"{name} would talk alone; give two people at least{way_on}")
     if len(attendees) == 2 and not is_meeting:
         initiator, partner = (
             Participant(**{field: getattr(attendee, field) for field in Participant.model_fields})

@@ -102,8 +102,8 @@ def utterance(
         graph,
         {**host.settings_of_graph(), "people": known, "place": place, "review": review},
         checkpointer=checkpointer,
-        interrupt_before=list(interrupt_before),
-        interrupt_after=list(interrupt_after),
+        interrupt_before=interrupt_before,
+        interrupt_after=interrupt_after,
         name="utterance",
     )
 

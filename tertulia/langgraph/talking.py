@@ -18,7 +18,7 @@ from tertulia.langgraph.people import check_people, read_people, start_of
 from tertulia.langgraph.settings import DEFAULT_MODEL, DEFAULT_SEED, host_of, rounds_of
 from tertulia.langgraph.states import GroupChatInput, GroupChatOutput, GroupChatState
 from tertulia.langgraph.steps import HostedSteps, as_runnable, in_words, reading_messages, review_step, runtime_of
-from tertulia.langgraph.thinking import first_mind, prepare_all, think_together
+from tertulia.langgraph.thinking import entering_mind, minds_field, prepare_all, think_together
 from tertulia.nodes.meeting.rounds import open_round, record_silence, record_speech
 from tertulia.runs.planning.additions import Additions
 from tertulia.state.context import Context
@@ -84,8 +84,8 @@ def group_chat(
         _built(host, _Talking(host, known, place, rounds_of(rounds)), order, review),
         {**host.settings_of_graph(), **settings},
         checkpointer=checkpointer,
-        interrupt_before=list(interrupt_before),
-        interrupt_after=list(interrupt_after),
+        interrupt_before=interrupt_before,
+        interrupt_after=interrupt_after,
         name="group_chat",
     )
 
@@ -162,8 +162,9 @@ class _Talking:
         async with self._host.lock(context.run):
             await prepare_all(context)
         turn, now_s = next_turn(context)
-        carried = state.get("minds") or {}
-        minds = {name: carried.get(name) or first_mind(context, name, turn) for name in start.names}
+        carried = minds_field(state)
+        goes_on = before is not None and before[0] in (context.run, *(context.store.run(context.run).parent or ()))
+        minds = {name: entering_mind(context, name, turn, carried.get(name), is_of_run=goes_on) for name in start.names}
         return {
             **first_state(start),
             "run": context.run,

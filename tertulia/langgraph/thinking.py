@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from tertulia.graphs.cognition import build_cognition_graph
+from tertulia.langgraph.errors import ParentStateError
 from tertulia.langgraph.steps import runtime_of
 from tertulia.nodes.machinery.node import NodeFunction
 from tertulia.nodes.meeting.prepare import prepare
@@ -12,6 +13,7 @@ from tertulia.nodes.meeting.rounds import read_address
 from tertulia.state.cognition import Assessment, Character
 from tertulia.state.context import Context
 from tertulia.state.graph_state import GroupState, Mind, cognition_of, first_state
+from tertulia.state.meeting import EMOTIONS
 
 State = Mapping[str, Any]
 
@@ -44,6 +46,39 @@ async def think_together(
         for key, of_agents in merged.items():
             of_agents.update(outcome.get(key) or {})
     return merged
+
+
+def minds_field(state: State) -> Mapping[str, Any]:
+    """Return the minds in a parent's state, by name; empty if it has none.
+
+    Raises:
+        ParentStateError: A feeling is none of `EMOTIONS`.
+    """
+    minds = state.get("minds") or {}
+    for name, mind in minds.items():
+        if (felt := mind.get("emotion", EMOTIONS[0])) not in EMOTIONS:
+            raise ParentStateError(f"minds: {name} feels {felt!r:.40}, which is none of {', '.join(EMOTIONS)}")
+    return minds
+
+
+def entering_mind(context: Context, name: str, turn: int, carried: Mapping[str, Any] | None, is_of_run: bool) -> Mind:
+    """Return the mind with which a person enters a round.
+
+    A carried mind counts in turns of its run. In another run, or one that was cut before these turns, only its feeling
+    is left.
+
+    Args:
+        is_of_run: Whether the carried mind is of this run, or of the one that it was forked from.
+    """
+    if carried is not None and is_of_run and carried.keys() >= Mind.__required_keys__ and _latest(carried) < turn:
+        return cast(Mind, carried)
+    felt = {key: carried[key] for key in ("emotion", "emotion_strength") if key in carried} if carried else {}
+    return cast(Mind, {**first_mind(context, name, turn), **felt})
+
+
+def _latest(mind: Mapping[str, Any]) -> int:
+    """Return the last turn that a mind counts."""
+    return max([mind["spoke"], *mind["noticed"], *(used for used, _ in mind["used"].values())], default=0)
 
 
 def first_mind(context: Context, name: str, turn: int) -> Mind:

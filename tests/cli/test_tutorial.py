@@ -29,7 +29,7 @@ def test_the_tutorial_can_be_followed(cli: Cli, tmp_path: Path, monkeypatch: pyt
                 for line in shown.splitlines():
                     assert line == "…" or line in result.out.splitlines(), f"{command} does not say {line!r}"
                 commands += 1
-    assert commands == 6
+    assert commands == 9
     scorer_and_mechanism_do_what_the_page_says(cli)
     monkeypatch.setattr(node_checks, "_ROUNDS", 2)
     checks = cli("nodes", "check", "harbour.py", "--json").json["checks"]
@@ -38,9 +38,9 @@ def test_the_tutorial_can_be_followed(cli: Cli, tmp_path: Path, monkeypatch: pyt
 
 
 def scorer_and_mechanism_do_what_the_page_says(cli: Cli) -> None:
-    runs = [run["run"] for run in cli("runs", "--json").json["runs"]]
-    turn = cli("show", runs[1], "--turn", "2", "--json").json
+    *_, again, first = [run["run"] for run in cli("runs", "--json").json["runs"]]
+    turn = cli("show", first, "--turn", "2", "--json").json
     assert turn["scored_by"] == "shared_words"
     assert {unit["score"] for unit in turn["units"]} >= {0.0, 1.0}
     assert {name for agent in turn["cognition"] for name in agent["mechanisms"]} == {"open_question", "goal_summary"}
-    assert cli("show", runs[0], "--json").json["parameters"]["node_settings"] == {"open_question": {"lines": 1}}
+    assert cli("show", again, "--json").json["parameters"]["node_settings"] == {"open_question": {"lines": 1}}

@@ -7,7 +7,7 @@ import asyncio
 import random
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypedDict, get_args, get_origin, get_type_hints
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
@@ -108,8 +108,9 @@ def beginning(graph: InnerGraph, chance: random.Random) -> dict[str, Any]:
 
 def outside(graph: InnerGraph, walks: bool) -> Any:
     """Return a graph with this one as its node, as a conversation has it."""
-    state = graph._graph.state_schema
-    parent: Any = StateGraph(state, context_schema=Context)
+    schemas = (graph._graph.input_schema, graph._graph.state_schema)
+    keys = {key: kind for schema in schemas for key, kind in get_type_hints(schema, include_extras=True).items()}
+    parent: Any = StateGraph(TypedDict("Parent", keys, total=False), context_schema=Context)  # type: ignore[operator]
     parent.add_node("inner", graph.walked if walks else graph.compiled)
     parent.add_edge(START, "inner")
     parent.add_edge("inner", END)
@@ -146,10 +147,10 @@ async def outcome(graph: InnerGraph, walks: bool, state: dict[str, Any], context
 
 
 def known(told: Told, graph: InnerGraph) -> Told:
-    """Return what was told of nodes, without keys that no state has."""
+    """Return what was told of nodes, without keys that no state has, and without the input of the whole graph."""
     keys = {*graph._types, *(key for step in graph._steps.values() if isinstance(step.node, InnerGraph)
                              for key in step.node._types)}  # fmt: skip
-    return [(name, {key: value for key, value in dict(of or {}).items() if key in keys}) for name, of in told]
+    return [(name, {key: value for key, value in dict(of or {}).items() if key in keys}) for name, of in told[1:]]
 
 
 def cases() -> Iterator[Any]:

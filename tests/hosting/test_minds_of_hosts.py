@@ -1,0 +1,93 @@
+"""Minds that a host carries: they count in turns of their run, and lines may be removed, edited and inserted."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from langchain_core.messages import AnyMessage, HumanMessage, RemoveMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
+
+import tertulia.langgraph
+from tertulia.langgraph import ParentStateError
+from tertulia.state.parameters import Order
+
+PEOPLE = ["Ana", "Bo", "Cy"]
+
+
+class WithMinds(MessagesState):
+    minds: dict[str, Any] | None
+
+
+def hosted(tmp_path: Path, state: type = WithMinds, **options: Any) -> Any:
+    chat = tertulia.langgraph.group_chat(
+        PEOPLE, model="rehearsal", rounds=2, removal_factor=0, store=tmp_path / "t.db", **options
+    )
+    builder: Any = StateGraph(state)
+    builder.add_node("chat", chat)
+    builder.add_edge(START, "chat")
+    builder.add_edge("chat", END)
+    return builder.compile(checkpointer=InMemorySaver())
+
+
+def edited(message: AnyMessage) -> AnyMessage:
+    return message.model_copy(update={"content": "I never said that."})
+
+
+ANEW = [RemoveMessage(REMOVE_ALL_MESSAGES), HumanMessage("So far: boats.")]
+
+#: By name, what a host does to the messages.
+CHANGES: dict[str, Callable[[list[AnyMessage]], list[Any]]] = {
+    "last removed": lambda messages: [RemoveMessage(str(messages[-1].id))],
+    "first edited": lambda messages: [edited(messages[0])],
+    "middle edited": lambda messages: [edited(messages[len(messages) // 2])],
+    "all removed": lambda messages: [RemoveMessage(REMOVE_ALL_MESSAGES)],
+    "summary and last": lambda messages: [
+        RemoveMessage(REMOVE_ALL_MESSAGES),
+        HumanMessage("So far: boats."),
+        messages[-1],
+    ],
+    "in front": lambda messages: [RemoveMessage(REMOVE_ALL_MESSAGES), HumanMessage("So far: boats."), *messages],
+}
+
+
+@pytest.mark.parametrize("order", get_args(Order))
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_meeting_goes_on_after_lines_were_changed(tmp_path: Path, change: str, order: str) -> None:
+    graph, config = hosted(tmp_path, order=order), {"configurable": {"thread_id": "1"}}
+    graph.invoke({"messages": [("user", "Hi")]}, config)
+    before = graph.invoke({"messages": []}, config)["messages"]
+    after = graph.invoke({"messages": CHANGES[change](before)}, config)
+    assert {*after["minds"]} >= {*PEOPLE}
+    noticed = [turn for mind in after["minds"].values() for turn in mind["noticed"]]
+    run = tertulia.open_store(tmp_path / "t.db").runs()[0]
+    assert max(noticed, default=0) <= len(run.turns)
+
+
+def test_minds_that_are_carried_into_another_thread_keep_their_feelings(tmp_path: Path) -> None:
+    graph = hosted(tmp_path)
+    minds = graph.invoke({"messages": [("user", "Hi")]}, {"configurable": {"thread_id": "1"}})["minds"]
+    carried = {name: {**mind, "emotion": "sad", "noticed": [40], "spoke": 39} for name, mind in minds.items()}
+    state = {"messages": [("user", "Hi")], "minds": carried}
+    other = graph.invoke(state, {"configurable": {"thread_id": "2"}})["minds"]
+    assert all(max(mind["noticed"], default=0) < 39 for mind in other.values())
+
+
+def test_a_partial_mind_is_completed_and_a_wrong_one_is_told(tmp_path: Path) -> None:
+    graph, config = hosted(tmp_path), {"configurable": {"thread_id": "1"}}
+    graph.invoke({"messages": [("user", "Hi")], "minds": None}, config)
+    graph.update_state(config, {"minds": {"Ana": {"emotion": "sad"}}})
+    assert graph.invoke({"messages": []}, config)["minds"]["Ana"].keys() >= {"spoke", "noticed"}
+    graph.update_state(config, {"minds": {"Ana": {"emotion": "furios"}}})
+    with pytest.raises(ParentStateError, match="Ana feels 'furios', which is none of calm"):
+        graph.invoke({"messages": []}, config)
+
+
+def test_a_step_that_is_not_there_is_told_with_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(tertulia.UsageError, match=r"interrupt_before=thnk: there is no such step.*think.*are enter"):
+        hosted(tmp_path, interrupt_before=["thnk"])
+    graph, config = hosted(tmp_path, interrupt_before="*"), {"configurable": {"thread_id": "1"}}
+    graph.invoke({"messages": [("user", "Hi")]}, config)
+    assert graph.get_state(config, subgraphs=True).tasks[0].state.next == ("enter",)
