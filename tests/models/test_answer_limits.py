@@ -214,7 +214,7 @@ async def test_no_cookie_goes_out_through_the_clients_of_langchain_but_those_of_
 
     with answering(baking) as hostile:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{hostile.address}/v1")
-        # LangChain keeps one client for all event loops, and the first request of a loop may meet a connection of another.
+        # LangChain keeps one client for all loops: the first request of a loop may meet a connection of another.
         model = open_chat_model("openai:parrot", Parameters(max_retries=2), KEY)
         for _ in range(3):
             await model.generate(a_request(fields=SPEECH))
