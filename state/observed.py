@@ -39,7 +39,7 @@ class Observed(TypedDict, total=False):
     """The observed keys of an agent's cognition.
 
     Attributes:
-        heard: The lines that the agent thinks about, oldest first.
+        heard: The lines that the agent thinks about, oldest first; a silence has no speaker and no words.
         last_bids: By agent, the bids of the round before; empty in the first.
         mechanisms: By mechanism, whether the agent switched it on, why, and what it found.
         situation: How the agent sees things.

@@ -211,11 +211,13 @@ async def test_no_cookie_goes_out_through_the_clients_of_langchain_but_those_of_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from langchain_openai import ChatOpenAI
+    from langchain_openai.chat_models import _client_utils
 
     with answering(baking) as hostile:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{hostile.address}/v1")
-        # LangChain keeps one client for all loops: the first request of a loop may meet a connection of another.
-        model = open_chat_model("openai:parrot", Parameters(max_retries=2), KEY)
+        # LangChain keeps its client for good, with connections of another test's event loop, which is closed.
+        _client_utils._cached_async_httpx_client.cache_clear()
+        model = open_chat_model("openai:parrot", Parameters(max_retries=0), KEY)
         for _ in range(3):
             await model.generate(a_request(fields=SPEECH))
         assert not any("cookie" in sent for sent in hostile.headers)
