@@ -118,9 +118,8 @@ class InnerGraph:
         watch = runtime.context.watch
         state: dict[str, Any] = {key: {} for key in self._merged} | {k: given[k] for k in self._given if k in given}
         at = self._after(START, state, runtime)
-        is_written = any(
-            key in given for key in self._given if key in self._returned
-        )  # as LangGraph, which writes its input
+        # LangGraph writes the input, too: with a key of the output in it, there is an output.
+        is_written = any(key in given for key in self._given if key in self._returned)
         while at != END:
             step, task = self._steps[at], {"id": f"{within}/{next(numbers)}", "name": at}
             shown = {key: state[key] for key in step.given if key in state}

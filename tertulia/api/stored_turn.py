@@ -17,8 +17,8 @@ from tertulia.views.reading.documents import unit_documents
 from tertulia.views.reading.exchanges import RecordedExchange
 from tertulia.views.reading.leaning import Reason, reasons
 from tertulia.views.reading.rounds import AgentRound
-from tertulia.views.reading.turns import LineDetails, TurnDetails
-from tertulia.views.reading.why import parameters_of, why_turn
+from tertulia.views.reading.turns import LineDetails, TurnDetails, parameters_of
+from tertulia.views.reading.why import why_turn
 from tertulia.views.wording.wrong_arguments import with_named_arguments
 
 #: Characters of an utterance that a turn's line shows.

@@ -231,11 +231,11 @@ class Host:
     def enter(self, context: Context, start: Start, entered: Entered) -> Context:
         """Note the next utterance of a run; if it is another one than was begun there, begin a fork."""
         number, _ = next_turn(context)
-        begun = context.store.step(context.run, number, "", ENTERED, Entered)
-        if begun is not None and begun != entered:
+        former = context.store.step(context.run, number, "", ENTERED, Entered)
+        if former is not None and former != entered:
             # A run without a turn has nothing to fork.
             context = self._begin(start, (context.run, number) if number > 1 else None)
-        if begun != entered:
+        if former != entered:
             context.store.save_step(context.run, number, "", ENTERED, entered)
         cast(HeardStore, context.store).hide(entered.unheard)
         return context
@@ -252,16 +252,18 @@ class Host:
         """Return the first of these places that is in a run of one of these kinds; `None` if none is."""
         others: set[str] = set()
         for run, turn in places:
-            if run not in others and self._has(run) and self.open_store().run(run).kind in kinds:
+            if run not in others and self._kind_of(run) in kinds:
                 return run, turn
             others.add(run)
         return None
 
-    def _has(self, run: str) -> bool:
+    def _kind_of(self, run: str) -> RunKind | None:
+        """Return the kind of a run; `None` if the store has none with this id."""
         try:
-            return self.open_store().run(run).run == run
+            record = self.open_store().run(run)
         except NotFoundError:
-            return False
+            return None
+        return record.kind if record.run == run else None  # else a run whose id begins like it
 
     def guests(self, lines: Sequence[Line], before: tuple[str, int] | None, names: Sequence[str]) -> list[str]:
         """Return the speakers that are none of the people; those of the run stay, though their lines may be gone."""

@@ -106,21 +106,19 @@ class _Process:
     """The room of a process, or none yet."""
 
     def __init__(self) -> None:
-        self.lock, self.room = threading.Lock(), None
-        # Threads do not outlive a fork. The parent's connections must not be closed here, nor be collected.
-        self.of_parents: list[Room] = []
-
-    room: Room | None
+        self.lock = threading.Lock()
+        self.room: Room | None = None
+        self._of_parents: list[Room] = []
 
     def forked(self) -> None:
+        # Threads do not outlive a fork. The parent's connections must not be closed here, nor be collected.
         if self.room is not None:
-            self.of_parents.append(self.room)
+            self._of_parents.append(self.room)
         self.lock, self.room = threading.Lock(), None
 
 
 _process = _Process()
-if hasattr(os, "register_at_fork"):  # Windows has no fork
-    os.register_at_fork(after_in_child=lambda: _process.forked())
+os.register_at_fork(after_in_child=_process.forked)
 
 
 def room() -> Room:

@@ -163,7 +163,8 @@ class _Talking:
             await prepare_all(context)
         turn, now_s = next_turn(context)
         carried = minds_field(state)
-        goes_on = before is not None and before[0] in (context.run, *(context.store.run(context.run).parent or ()))
+        parent = context.store.run(context.run).parent
+        goes_on = before is not None and before[0] in (context.run, parent and parent[0])
         minds = {name: entering_mind(context, name, turn, carried.get(name), is_of_run=goes_on) for name in start.names}
         return {
             **first_state(start),

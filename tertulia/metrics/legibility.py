@@ -26,7 +26,7 @@ R = TypeVar("R", bound=Record)
 Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 
 #: Texts with a higher likeness can't be read.
-HIGHEST = 0.33
+_HIGHEST = 0.33
 
 #: Exchanges of letters over which the likeness is a mean; texts that are read of a case, and letters of each.
 _EXCHANGES, _TEXTS, _LETTERS = 4, 3, 400
@@ -56,7 +56,7 @@ def unread(cases: Mapping[str, Sequence[str]], embed: Embed) -> dict[str, float]
     lowest = min(_likeness([text], embed) for text in _SAMPLES)
     scale = max(1 - lowest, _LEAST_RANGE)
     found = {case: (_likeness(texts, embed) - lowest) / scale for case, texts in chosen.items() if texts}
-    return {case: likeness for case, likeness in found.items() if likeness > HIGHEST}
+    return {case: likeness for case, likeness in found.items() if likeness > _HIGHEST}
 
 
 def unread_cases(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder | None) -> dict[str, float]:
@@ -73,10 +73,12 @@ def without_vectors(figures: R) -> R:
 
 def why_unread(embedder: str, likeness: float) -> str:
     """Return the reason why nothing is measured by an embedder, as a clause."""
-    return (
-        f"as {embedder} can't read their language: with every letter exchanged for another, they stay {likeness:.2f} "
-        "alike to it (1: equal); name an embedder that knows it"
-    )
+    return f"as {embedder} can't read their language: {likeness_in_words(likeness)}; name an embedder that knows it"
+
+
+def likeness_in_words(likeness: float) -> str:
+    """Return what was seen of texts that an embedder can't read, as a clause."""
+    return f"with every letter exchanged for another, they stay {likeness:.2f} alike to it (1: equal)"
 
 
 def _some(texts: Sequence[str]) -> Iterator[str]:
@@ -91,8 +93,8 @@ def _likeness(texts: Sequence[str], embed: Embed) -> float:
     exchanged = (text for key in range(_EXCHANGES) for text in _exchanged(texts, key))
     vectors = np.array(embed([*texts, *exchanged]), dtype=np.float64)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    own, *others = vectors.reshape(_EXCHANGES + 1, len(texts), -1)
-    return float(np.mean([(own * other).sum(axis=1) for other in others]))
+    given, *others = vectors.reshape(_EXCHANGES + 1, len(texts), -1)
+    return float(np.mean([(given * exchange).sum(axis=1) for exchange in others]))
 
 
 def _exchanged(texts: Sequence[str], key: int) -> list[str]:

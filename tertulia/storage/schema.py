@@ -22,6 +22,7 @@ APPLICATION_ID = int.from_bytes(b"Tert", "big")
 Kind = Literal["text", "count", "number", "flag", "json", "moment", "integer", "bytes"]
 
 _SQL_TYPES: Mapping[Kind, str] = {"count": "INTEGER", "flag": "INTEGER", "number": "REAL", "bytes": "BLOB"}
+
 #: The types of values of each kind in Python.
 TYPES: Mapping[Kind, tuple[type, ...]] = {
     **dict.fromkeys(("text", "json", "moment", "integer"), (str,)),

@@ -181,15 +181,11 @@ async def test_both_give_the_same_for_drawn_states(name: str, fails: bool) -> No
 
 @pytest.mark.parametrize("walks", [True, False])
 async def test_a_cancelled_graph_cancels_its_node(walks: bool) -> None:
-    begun, cancelled = asyncio.Event(), []
+    begun, cancelled = asyncio.Event(), list[str]()
 
     async def waits(state: Any, runtime: Any) -> Any:
         begun.set()
-        try:
-            await asyncio.sleep(60)
-        except asyncio.CancelledError:
-            cancelled.append(state["agent"])
-            raise
+        await until_cancelled(state["agent"], cancelled)
 
     graph = cognition_graph({"assess": waits, "perceive": replaced, "choose_mechanisms": chooses_none})
     task = asyncio.create_task(outcome(graph, walks, {"round": 1, "agent": "Mara", "present": []}, a_context()))
@@ -198,6 +194,14 @@ async def test_a_cancelled_graph_cancels_its_node(walks: bool) -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert cancelled == ["Mara"]
+
+
+async def until_cancelled(agent: str, cancelled: list[str]) -> None:
+    try:
+        await asyncio.sleep(60)
+    except asyncio.CancelledError:
+        cancelled.append(agent)
+        raise
 
 
 async def replaced(state: Any, runtime: Any) -> Any:
@@ -210,17 +214,13 @@ async def chooses_none(state: Any, runtime: Any) -> Any:
 
 @pytest.mark.parametrize("walks", [True, False])
 async def test_a_sibling_that_fails_stops_the_others(walks: bool) -> None:
-    cancelled = []
+    cancelled = list[str]()
 
     async def assess(state: Any, runtime: Any) -> Any:
         if state["agent"] == "Piotr":
             await asyncio.sleep(0.01)
             raise ModelError("no answer")
-        try:
-            await asyncio.sleep(60)
-        except asyncio.CancelledError:
-            cancelled.append(state["agent"])
-            raise
+        await until_cancelled(state["agent"], cancelled)
 
     inner = cognition_graph({"assess": assess, "perceive": replaced, "choose_mechanisms": chooses_none})
     parent: Any = StateGraph(inner._graph.state_schema, context_schema=Context)

@@ -67,12 +67,14 @@ def test_a_meeting_goes_on_after_lines_were_changed(tmp_path: Path, change: str,
 
 
 def test_minds_that_are_carried_into_another_thread_keep_their_feelings(tmp_path: Path) -> None:
-    graph = hosted(tmp_path)
-    minds = graph.invoke({"messages": [("user", "Hi")]}, {"configurable": {"thread_id": "1"}})["minds"]
+    minds = hosted(tmp_path).invoke({"messages": [("user", "Hi")]}, {"configurable": {"thread_id": "1"}})["minds"]
     carried = {name: {**mind, "emotion": "sad", "noticed": [40], "spoke": 39} for name, mind in minds.items()}
-    state = {"messages": [("user", "Hi")], "minds": carried}
-    other = graph.invoke(state, {"configurable": {"thread_id": "2"}})["minds"]
-    assert all(max(mind["noticed"], default=0) < 39 for mind in other.values())
+    graph, config = hosted(tmp_path, interrupt_before=["open_round"]), {"configurable": {"thread_id": "2"}}
+    graph.invoke({"messages": [("user", "Hi")], "minds": carried}, config)
+    (task,) = graph.get_state(config, subgraphs=True).tasks
+    entered = [task.state.values["minds"][name] for name in PEOPLE]
+    assert [(mind["emotion"], mind["spoke"], mind["noticed"]) for mind in entered] == [("sad", 0, [])] * len(PEOPLE)
+    assert graph.invoke(None, config)["minds"].keys() >= {*PEOPLE}
 
 
 def test_a_partial_mind_is_completed_and_a_wrong_one_is_told(tmp_path: Path) -> None:

@@ -122,6 +122,16 @@ def test_sense_is_that_of_every_line_where_it_was_said_and_equal_lines_count(sto
     assert everything.without_sense == found["A"]["without_sense"]
 
 
+def test_figures_of_words_embed_nothing(store: SqlStore) -> None:
+    embedder = LetterEmbedder(40)
+    measuring = Measuring(store, trials(), embedder)
+    assert measuring.why_not_measured(["dist3", "len"]) == {}
+    assert measuring.figures(["dist3", "len"]).keys() == {"A", "B"}
+    assert embedder.batches == []
+    assert measuring.figures(["sim"])["A"].keys() == {"sim"}
+    assert embedder.batches != []
+
+
 def test_settings_are_compared_on_the_trials_that_all_of_them_have(store: SqlStore) -> None:
     runs = [run for run in trials() if run.run.run not in ("B-x-2", "A-y-1", "A-y-2", "A-y-3", "A-y-4")]
     measuring = Measuring(store, runs, None)

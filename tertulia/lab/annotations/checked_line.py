@@ -16,8 +16,7 @@ from tertulia.state.line_scores import reader_of
 from tertulia.state.meeting import Meeting
 from tertulia.state.records import Candidate, Reply
 from tertulia.storage.store import SqlStore
-from tertulia.views.reading.turns import LineDetails, ThoughtDetails, TurnDetails, read_thought
-from tertulia.views.reading.why import parameters_of_speaker
+from tertulia.views.reading.turns import LineDetails, ThoughtDetails, TurnDetails, parameters_of_speaker, read_thought
 
 
 @dataclass(frozen=True)

@@ -59,13 +59,13 @@ class ExperimentProgress:
     @property
     def seconds_left(self) -> float | None:
         """Seconds that the rest would take at the pace until now; `None` before each of a cohort has said a line."""
-        said = self._turns.total()
-        if said < min(self.before.experiment.cohort_size, self._left or 1):
+        utterances = self._turns.total()
+        if utterances < min(self.before.experiment.cohort_size, self._left or 1):
             return None
-        return (self.clock() - self._begun) / said * max(0.0, self._utterances - said)
+        return (self.clock() - self._begun) / utterances * max(0.0, self._expected - utterances)
 
     @property
-    def _utterances(self) -> float:
+    def _expected(self) -> float:
         """The expected utterances of all trials of this command: others are as long as those that have ended."""
         ended = [self._turns[run] for run in self._ended]
         longest = self.before.experiment.rounds or max(self._turns.values(), default=1)

@@ -122,16 +122,22 @@ EMBEDDED = ("sim", "sim_untruncated", "vendi", "vendi_untruncated")
 OF_CASES = (*_POINTED, "speaker_found")
 
 
-def why_not_measured(trials: Trials, metrics: Iterable[str], why_no_embedder: str | None) -> dict[str, str]:
-    """Return which of these metrics can't be had of trials of this kind, or without an embedder, and why."""
+def why_not_measured(
+    trials: Trials, metrics: Iterable[str], why_no_embedder: Callable[[], str | None]
+) -> dict[str, str]:
+    """Return which of these metrics can't be had of trials of this kind, or without an embedder, and why.
+
+    Args:
+        why_no_embedder: Returns why nothing is embedded; called for a metric that needs it.
+    """
     found = {metric: _why_not(trials, metric.partition("@")[0], why_no_embedder) for metric in metrics}
     return {metric: reason for metric, reason in found.items() if reason is not None}
 
 
-def _why_not(trials: Trials, name: str, why_no_embedder: str | None) -> str | None:
+def _why_not(trials: Trials, name: str, why_no_embedder: Callable[[], str | None]) -> str | None:
     cases = next(iter(trials.values()), {})
-    if name in (*EMBEDDED, *OF_CASES) and why_no_embedder:
-        return why_no_embedder
+    if name in (*EMBEDDED, *OF_CASES) and (why := why_no_embedder()) is not None:
+        return why
     if name == "recited_lines":
         return _why_no_prompt(trials)
     if name in _POINTED:
@@ -153,6 +159,10 @@ def _masked(trial: MeasuredTrial, at: int | None) -> list[str]:
     return [without_names(text, trial.start.names) for _, text in trial.lines(at)]
 
 
+#: The metrics of `PopulationMeasures`.
+OF_POPULATION = ("attractor", *OF_LINES)
+
+
 class PopulationMeasures:
     """Takes these figures of an experiment's trials; each is measured once."""
 
@@ -161,11 +171,9 @@ class PopulationMeasures:
         self._figures: dict[str, tuple[PopulationFigures, tuple[Vectors, Vectors] | None]] = {}
         self._attracted: dict[str, dict[str, float]] = {}
 
-    def figure(self, name: str) -> Figure | None:
-        """Return how a figure is taken; `None` if it is none of these."""
-        if name == "attractor":
-            return self._attractor
-        return partial(self._of_conversation, name) if name in OF_LINES else None
+    def figure(self, name: str) -> Figure:
+        """Return how one of `OF_POPULATION` is taken."""
+        return self._attractor if name == "attractor" else partial(self._of_conversation, name)
 
     def _of_conversation(self, name: str, trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
         return None if at is not None else mean(getattr(self._measured(trial)[0], name) for trial in trials)

@@ -6,14 +6,12 @@ Of reports with published orderings, `verdicts.py` tells.
 from collections.abc import Iterator
 
 from tertulia.lab.pages.page import Column, Table, shown_cell
+from tertulia.lab.reports.ordering_tests import ALPHA
 from tertulia.lab.reports.papers import metric_named
 from tertulia.lab.reports.report import Findings
 from tertulia.lab.reports.report_tables import interval_of, overview_table
 from tertulia.metrics.inference import ROUNDING
 from tertulia.metrics.statistics import CaseMean, excludes_zero, trials_that_decide
-
-#: The highest p, adjusted for all that is shown, of a difference that is there.
-_DECIDED = 0.05
 
 _NUMBER, _DIFFERENCE = Column("", "", "number"), Column("", "", "difference")
 
@@ -72,14 +70,14 @@ def _in_words(findings: Findings, setting: str, metric: str) -> str | None:
     found = findings.difference(setting, metric)
     if found is None or found.value is None or not any(abs(of_case) > ROUNDING for of_case in found.by_case.values()):
         return None
-    size, p = _with_interval(found, _DIFFERENCE), findings.p_adjusted.get((setting, metric))
-    if p is not None and p <= _DECIDED:
+    size, adjusted = _with_interval(found, _DIFFERENCE), findings.p_adjusted.get((setting, metric))
+    if adjusted is not None and adjusted <= ALPHA:
         return f"{setting} is {'higher' if found.value > 0 else 'lower'}, {size}"
-    if excludes_zero(found):
-        return f"{setting} is undecided, {size}: among so many comparisons, one like it comes by chance"
-    needed = trials_that_decide(found)
+    level = ALPHA * found.p / adjusted if found.p and adjusted else ALPHA  # that it has among all that are shown
+    needed = trials_that_decide(found, 1 - level)
+    among = " among so many comparisons" if excludes_zero(found) else ""
     cases = "" if needed is None or needed.cases is None else f"; about {needed.cases:,} cases would decide"
-    return f"{setting} is undecided, {size}{cases}"
+    return f"{setting} is undecided{among}, {size}{cases}"
 
 
 def _with_interval(found: CaseMean, column: Column = _NUMBER) -> str:

@@ -11,7 +11,7 @@ Source: APP §2 (figures of a case over its trials), App. D (by index; exclusive
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import chain
 from types import MappingProxyType
 
@@ -20,6 +20,8 @@ from tertulia.lab.experiments.sources import source_of
 from tertulia.lab.population import OF_ANSWERS
 from tertulia.lab.reports.case_measures import (
     EMBEDDED,
+    OF_CASES,
+    OF_POPULATION,
     CaseMeasures,
     Figure,
     PopulationMeasures,
@@ -75,26 +77,36 @@ class Measuring:
         self.trials: Trials = common_trials(everything)
         self._each_run = each_run
         self.unpaired = sum(map(_count, everything.values())) - sum(map(_count, self.trials.values()))
-        self._embedder = None if embedder is None else KnownVectors(embedder)
-        self._why_no_embedder = "as nothing embeds what is said"
-        for likeness in self._unread():
-            assert embedder is not None, "texts were embedded"
-            self._embedder, self._why_no_embedder = None, why_unread(embedder.id, likeness)
-        self._of_cases = None if self._embedder is None else CaseMeasures(self.trials, self._embedder)
-        self._of_people = None if self._embedder is None else PopulationMeasures(self.trials, self._embedder)
+        self._known = None if embedder is None else KnownVectors(embedder)
 
     @property
     def all(self) -> list[MeasuredTrial]:
         """All trials that are measured."""
         return [trial for cases in self.trials.values() for trials in cases.values() for trial in trials.values()]
 
-    def _unread(self) -> list[float]:
-        """Return the likeness of the case that the embedder can least read; empty if it reads all."""
+    @cached_property
+    def _why_no_embedder(self) -> str | None:
+        """Why nothing is embedded; asked only by what needs vectors, as the first text loads the embedder."""
+        if self._known is None:
+            return "as nothing embeds what is said"
         dialogues: dict[str, list[Dialogue]] = {}
         for cases in self.trials.values():
             for case, trials in cases.items():
                 dialogues.setdefault(case, []).extend(trial.dialogue for trial in trials.values())
-        return sorted(unread_cases(dialogues, self._embedder).values())[-1:]
+        unread = unread_cases(dialogues, self._known)
+        return why_unread(self._known.id, max(unread.values())) if unread else None
+
+    @property
+    def _embedder(self) -> KnownVectors | None:
+        return self._known if self._why_no_embedder is None else None
+
+    @cached_property
+    def _of_cases(self) -> CaseMeasures | None:
+        return None if self._embedder is None else CaseMeasures(self.trials, self._embedder)
+
+    @cached_property
+    def _of_people(self) -> PopulationMeasures | None:
+        return None if self._embedder is None else PopulationMeasures(self.trials, self._embedder)
 
     def truncated(self) -> int:
         """Return how many dialogues are longer than the embedder reads; 0 if nothing is embedded."""
@@ -127,8 +139,7 @@ class Measuring:
 
     def why_not_measured(self, metrics: Iterable[str]) -> dict[str, str]:
         """Return which metrics that need a case or a prompt can't be had of these trials, and why."""
-        why_none = None if self._embedder is not None else self._why_no_embedder
-        return why_not_measured(self.trials, metrics, why_none)
+        return why_not_measured(self.trials, metrics, lambda: self._why_no_embedder)
 
     def _samples(self, metric: str) -> dict[str, Sample]:
         base, _, place = metric.partition("@")
@@ -152,10 +163,10 @@ class Measuring:
         if name in EMBEDDED:
             take = vendi_score if name.startswith("vendi") else mean_pairwise_cosine
             return None if self._embedder is None else partial(self._of_vectors, take, name.endswith("_untruncated"))
-        if self._of_cases is not None and (figure := self._of_cases.figure(name)) is not None:
-            return figure
-        if self._of_people is not None and (figure := self._of_people.figure(name)) is not None:
-            return figure
+        if name in OF_CASES:
+            return None if self._of_cases is None else self._of_cases.figure(name)
+        if name in OF_POPULATION:
+            return None if self._of_people is None else self._of_people.figure(name)
         if name in OF_ANSWERS:
             return lambda trials, at: mean(trial.answered.get(name) for trial in trials)
         if name == "trait":

@@ -57,7 +57,8 @@ def back_up(store: StoreAddress, file: Path, force: bool = False) -> int:
         copy_store_to(opened.file.connection, copy)
         _sync(copy)
     _sync(file.absolute().parent)
-    return _runs_of(file)
+    with SqlStore.open(file) as copied:
+        return _number_of_runs(copied)
 
 
 def restore(backup: Path, store: StoreAddress) -> Restored:
@@ -97,12 +98,12 @@ def _checked(copy: Path, backup: Path) -> int:
         with SqlStore.open(copy) as opened:
             with opened.transaction():
                 pass
-            (found,) = opened.file.rows("SELECT count(*) AS runs FROM runs")
+            runs = _number_of_runs(opened)
     except StorageError as error:
         raise StorageError(str(error).replace(str(copy), str(backup))) from error
     if not is_whole(copy):
         raise damaged(backup, "it is not whole")
-    return int(found["runs"])
+    return runs
 
 
 def _set_aside(store: Path) -> Path | None:
@@ -133,9 +134,9 @@ def _refuse_users(store: Path) -> None:
         raise StorageError(f"process {user} has {store} open, such as a run or the page; end it, then try again")
 
 
-def _runs_of(file: Path) -> int:
-    with SqlStore.open(file) as opened:
-        return int(opened.file.rows("SELECT count(*) AS runs FROM runs")[0]["runs"])
+def _number_of_runs(store: SqlStore) -> int:
+    (found,) = store.file.rows("SELECT count(*) AS number FROM runs")
+    return int(found["number"])
 
 
 def _sync(path: Path) -> None:

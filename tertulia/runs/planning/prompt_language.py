@@ -72,7 +72,7 @@ def language_notes(context: "Context") -> Iterator[str]:
 
 def _notes_on_embedder(context: "Context") -> Iterator[str]:
     """Yield a note on an embedder that can't read a scenario with memories: it can't tell which of them fit."""
-    from tertulia.metrics.legibility import unread
+    from tertulia.metrics.legibility import likeness_in_words, unread
 
     start = context.start
     if isinstance(start, Population):
@@ -81,9 +81,9 @@ def _notes_on_embedder(context: "Context") -> Iterator[str]:
     found = unread({name: [" ".join(texts)] for name, texts in memories.items()}, context.embedder.embed)
     if found:
         yield (
-            f"{context.embedder.id} can't read the memories of {', '.join(found)}: with every letter exchanged for "
-            f"another, they stay {max(found.values()):.2f} alike to it (1: equal); so chance nearly decides which "
-            "of them come to mind; give each person only as many as a prompt takes"
+            f"{context.embedder.id} can't read the memories of {', '.join(found)}: "
+            f"{likeness_in_words(max(found.values()))}; so chance nearly decides which of them come to mind; "
+            "give each person only as many as a prompt takes"
         )
 
 

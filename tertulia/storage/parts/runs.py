@@ -264,23 +264,21 @@ class Runs(Contents, RunStore):
     @override
     def dependents_of(self, run: str) -> Dependents:
         simulations = self.file.rows("SELECT simulation FROM encounters WHERE run = ?", run)
-        return Dependents(self._forks(run, "JOIN forks"), simulations[0]["simulation"] if simulations else None)
+        return Dependents(
+            self._forks(run, with_their_forks=True), simulations[0]["simulation"] if simulations else None
+        )
 
     @at_one_moment
     def forks_of(self, run: str) -> tuple[str, ...]:
         """Return the ids of the runs that were forked from a run itself, not from a fork of it, the oldest first."""
         self.check_all_rows("runs")
-        return self._forks(run, "")
+        return self._forks(run, with_their_forks=False)
 
-    def _forks(self, run: str, others: str) -> tuple[str, ...]:
-        """Return forks of a run as their own records have it: a fork whose lineage is lost is one nevertheless.
-
-        Args:
-            others: `JOIN forks` for forks of forks, too.
-        """
+    def _forks(self, run: str, with_their_forks: bool) -> tuple[str, ...]:
+        """Return forks of a run as their own records have it: a fork whose lineage is lost is one nevertheless."""
         forks = "SELECT run FROM runs WHERE parent_run = ?"
-        if others:
-            forks += f" UNION SELECT runs.run FROM runs {others} ON runs.parent_run = forks.run"
+        if with_their_forks:
+            forks += " UNION SELECT runs.run FROM runs JOIN forks ON runs.parent_run = forks.run"
         rows = self.file.rows(
             f"WITH RECURSIVE forks (run) AS ({forks}) SELECT runs.run FROM forks JOIN runs ON runs.run = forks.run "
             "ORDER BY id",

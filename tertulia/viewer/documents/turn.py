@@ -8,7 +8,7 @@ from tertulia.viewer.documents.spoken import spoken
 from tertulia.views.measuring.costs import calls_in_brief, cost_document
 from tertulia.views.reading.actions import with_actions
 from tertulia.views.reading.documents import turn_document
-from tertulia.views.reading.removal import retained
+from tertulia.views.reading.removal import retained, whole_of_share
 from tertulia.views.reading.traces import read_visits, visits_document
 from tertulia.views.reading.turns import LineDetails, read_turn
 from tertulia.views.reading.what_if import placebo_of
@@ -54,6 +54,7 @@ def _removal(store: SqlStore, details: LineDetails, part: str) -> Document:
             "drawn": _drawn(details, part),
             "factor": details.record.removal_factor,
             "retained": retained(details.run),
+            "whole": whole_of_share(details),
         },
         "threshold": parameters.inconsistency_threshold,
         "revision": parameters.revision,

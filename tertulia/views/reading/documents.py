@@ -20,9 +20,9 @@ from tertulia.views.reading.platforms import platforms_document
 from tertulia.views.reading.removal import remarks
 from tertulia.views.reading.rewritten import rewritten_turns
 from tertulia.views.reading.rounds import AgentRound, calls_of, read_characters, read_round
-from tertulia.views.reading.turns import LineDetails, ThoughtDetails, TurnDetails, as_written
+from tertulia.views.reading.turns import LineDetails, ThoughtDetails, TurnDetails, as_written, parameters_of
 from tertulia.views.reading.unsent import sent_document
-from tertulia.views.reading.why import parameters_of, why_said, why_turn
+from tertulia.views.reading.why import why_said, why_turn
 from tertulia.views.reading.why_leaning import THOUGHT_MOST, leaned
 
 _UNIT_FIELDS = {"id", "block", "kind", "text"}

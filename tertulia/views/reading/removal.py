@@ -11,7 +11,7 @@ from tertulia.state.records import BLOCK_INITIALS, Candidate, Prompt, RunRecord
 from tertulia.state.text import clean, in_words
 from tertulia.state.variation import BlockLength
 from tertulia.views.reading.faults import faults_in_words
-from tertulia.views.reading.turns import LineDetails
+from tertulia.views.reading.turns import LineDetails, parameters_of_speaker
 
 #: From this share of the removable weight on, a unit that is passed over gets a remark.
 _MOST = 0.5
@@ -19,6 +19,12 @@ _MOST = 0.5
 _ROUNDING = 1e-9
 #: Characters of a unit's text that a remark quotes.
 _QUOTED = 40
+
+
+def whole_of_share(details: LineDetails) -> str:
+    """Return the whole of a share: attention, or the scores of another scorer."""
+    parameters = parameters_of_speaker(details)
+    return "score" if "score" in parameters.nodes or parameters.reducer == "learned" else "attention"
 
 
 def removal_in_words(details: LineDetails) -> list[str]:
@@ -47,7 +53,8 @@ def removal_in_words(details: LineDetails) -> list[str]:
     emptied = f", and {texts} {'text' if texts == 1 else 'texts'} of blocks that lost all items" if texts else ""
     return [
         f"✗ {gone} of {removable} removable items {would} removed {why}: {details.removed_share:.1%} of their "
-        f"attention (λ reached: {details.removed_share:.3f}; scored by {details.record.scored_by}){emptied}",
+        f"{whole_of_share(details)} (λ reached: {details.removed_share:.3f}; scored by {details.record.scored_by})"
+        f"{emptied}",
         *pace,
         *remarks(details).values(),
     ]

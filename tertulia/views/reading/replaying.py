@@ -9,7 +9,7 @@ from tertulia.state.records import RunRecord, Turn
 from tertulia.state.store import Store
 from tertulia.views.reading.documents import agent_document, run_document, turn_rows
 from tertulia.views.reading.rounds import read_round
-from tertulia.views.reading.why import parameters_of
+from tertulia.views.reading.turns import parameters_of
 
 
 def select_turns(turns: Sequence[Turn], first: int | None, last: int | None, run: str) -> list[Turn]:

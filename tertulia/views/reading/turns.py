@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from functools import lru_cache
+from typing import Any, TypeVar
 
 from tertulia.nodes.shared.line_faults import Fault
 from tertulia.prompts.units import informing_units, nameable_units
@@ -10,7 +11,9 @@ from tertulia.state.album import PARTS, Population
 from tertulia.state.cognition import Call
 from tertulia.state.errors import NotFoundError
 from tertulia.state.meeting import Meeting, Start
+from tertulia.state.parameters import Parameters
 from tertulia.state.records import Candidate, Prompt, RunRecord, TurnRecord, Unit
+from tertulia.state.same import Same
 from tertulia.state.store import Store
 from tertulia.state.text import folded, one_line
 from tertulia.views.reading.checks import NOT_CHECKED, PART_NUMBERS, Checked, read_checked, thought_number, writer_of
@@ -278,3 +281,19 @@ def as_written(candidate: Candidate, prompt: Prompt | None) -> str | None:
     """Return a candidate with the names of the prompt; `None` if the utterance has the same names."""
     written = candidate.reply.fields.get(prompt.speaker) if prompt is not None else None
     return None if written is None or one_line(written) == candidate.text else str(written)
+
+
+def parameters_of_speaker(details: LineDetails) -> Parameters:
+    """Return the parameters of whoever spoke."""
+    return parameters_of(details.run, details.record.turn.speaker or "")
+
+
+def parameters_of(run: RunRecord, name: str) -> Parameters:
+    """Return the parameters of a participant."""
+    own = run.participant_models.get(name)
+    return _validated(Same(run.parameters if own is None else own.parameters))
+
+
+@lru_cache(maxsize=64)  # asked for each agent, and several times for each line
+def _validated(parameters: Same[Mapping[str, Any]]) -> Parameters:
+    return Parameters.model_validate(parameters.held)

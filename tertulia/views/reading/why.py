@@ -4,18 +4,14 @@ The reasons of a line are read from the line (`tertulia.views.reading.leaning`),
 possible responses: neither is told under the other's name. Every figure is stored, or follows from what is stored.
 """
 
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from typing import Any
+from collections.abc import Sequence
 
 from tertulia.state.line_edit import EDITED_ATTEMPT
-from tertulia.state.parameters import Parameters
-from tertulia.state.records import HOSTED_SCENARIO, Candidate, RunRecord
-from tertulia.state.same import Same
+from tertulia.state.records import HOSTED_SCENARIO, Candidate
 from tertulia.state.text import clean, counted
 from tertulia.views.reading.exchanges import RecordedExchange
-from tertulia.views.reading.removal import retained
-from tertulia.views.reading.turns import LineDetails, TurnDetails
+from tertulia.views.reading.removal import retained, whole_of_share
+from tertulia.views.reading.turns import LineDetails, TurnDetails, parameters_of_speaker
 from tertulia.views.reading.why_leaning import leaning
 from tertulia.views.reading.why_round import floor_sentence
 from tertulia.views.reading.why_words import percentage, quoted, times
@@ -72,22 +68,6 @@ def _is_telling(details: LineDetails) -> bool:
     return details.record.rollbacks > 0 or len(details.candidates) > 1 or "objected" in _candidate_clause(details)
 
 
-def parameters_of_speaker(details: LineDetails) -> Parameters:
-    """Return the parameters of whoever spoke."""
-    return parameters_of(details.run, details.record.turn.speaker or "")
-
-
-def parameters_of(run: RunRecord, name: str) -> Parameters:
-    """Return the parameters of a participant."""
-    own = run.participant_models.get(name)
-    return _validated(Same(run.parameters if own is None else own.parameters))
-
-
-@lru_cache(maxsize=64)  # asked for each agent, and several times for each line
-def _validated(parameters: Same[Mapping[str, Any]]) -> Parameters:
-    return Parameters.model_validate(parameters.held)
-
-
 # --- removed units -----------------------------------------------------------------------------------------------
 
 
@@ -108,14 +88,8 @@ def _removal_clause(details: LineDetails) -> str:
     if kept is not None and record.removal_factor is None:
         return f"only {kept} was to stay: {what} had been taken away"
     drawn = " at random" if parameters.removal_order == "placebo" and gone else ""
-    share = f", with {percentage(reached)} of the {_measure(details)}" if gone else ""
+    share = f", with {percentage(reached)} of the {whole_of_share(details)}" if gone else ""
     return f"λ{'' if factor is None else f' = {round(factor, 3):g}'} had taken {what} away{drawn}{share}"
-
-
-def _measure(details: LineDetails) -> str:
-    """Return the whole of a share: attention, or the scores of another scorer."""
-    parameters = parameters_of_speaker(details)
-    return "score" if "score" in parameters.nodes or parameters.reducer == "learned" else "attention"
 
 
 # --- the candidate --------------------------------------------------------------------------------------------------

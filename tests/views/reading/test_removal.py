@@ -85,6 +85,13 @@ def test_a_share_within_the_tolerance_is_as_asked() -> None:
     assert "reached" in remarks(details({"b1": 47.0, "m1": 53.0}, 0.5))
 
 
+def test_a_share_is_of_attention_or_of_the_scores_of_another_scorer() -> None:
+    scores = {"b1": 4.0, "m1": 3.0, "m2": 3.0}
+    first, *_ = removal_in_words(details(scores, 0.4, nodes={"score": "shared_words"}))
+    assert "40.0% of their score (" in first
+    assert "40.0% of their attention (" in removal_in_words(details(scores, 0.4))[0]
+
+
 def test_items_and_units_have_their_own_numbers() -> None:
     first, *_ = removal_in_words(details({"b1": 4.0, "m1": 3.0, "m2": 3.0}, 0.4))
     assert first.startswith("✗ 1 of 3 removable items were removed at λ = 0.4: 40.0% of their attention")

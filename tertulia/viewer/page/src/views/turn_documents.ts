@@ -82,6 +82,8 @@ export interface Making {
     /** λ as it was recorded in the turn; null where nothing was scored, or `retained` was in its place. */
     readonly factor: number | null;
     readonly retained: string | null;
+    /** What the removed share is a share of. */
+    readonly whole: "attention" | "score";
   };
   readonly threshold: number | null;
   readonly revision: string;

@@ -10,7 +10,7 @@ const QUOTED = 40;
 
 /** Return what is removed from the prompt, in a sentence. */
 export function removalInWords(making: Making, removal: Removal, removable: number, whatIf: number | null): string {
-  const { factor, retained } = making.removal;
+  const { factor, retained, whole } = making.removal;
   const gone = removal.items.size;
   const texts = removal.units.size - gone;
   const emptied = texts ? `, and ${texts} ${texts === 1 ? "text" : "texts"} of blocks that lost all items` : "";
@@ -21,7 +21,7 @@ export function removalInWords(making: Making, removal: Removal, removable: numb
   }
   return (
     `${gone} of ${removable} removable items ${whatIf === null ? "were" : "would be"} removed ${why}: ` +
-    `${(removal.share * 100).toFixed(1)} % of their attention${emptied}.`
+    `${(removal.share * 100).toFixed(1)} % of their ${whole}${emptied}.`
   );
 }
 
