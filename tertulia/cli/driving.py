@@ -33,6 +33,7 @@ from tertulia.state.text import counted
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.actions import shown_turns
 from tertulia.views.reading.rewritten import rewritten_turns
+from tertulia.views.wording.phrases import ENDINGS
 
 if TYPE_CHECKING:
     from tertulia.runs.driving.limits import Limits
@@ -137,7 +138,7 @@ def print_end(store: SqlStore, end: RunEnded | SimulationEnded, as_json: bool) -
     if isinstance(end.error, StoppedError):
         progress().print(plain(str(end.error)))
     elif end.ended_by not in (None, "stopped") and not as_json:
-        progress().print(plain(f"{end.status} after {counted(end.turns, 'turn')}: {end.ended_by}"))
+        progress().print(plain(f"{end.status} after {counted(end.turns, 'turn')}: {ENDINGS[end.ended_by]}"))
     if end.status != "finished":
         progress().print(plain(f"to go on: tertulia {end.way_on}{store_hint(store)}"))
     if as_json:

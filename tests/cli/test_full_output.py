@@ -50,6 +50,6 @@ def test_a_run_goes_on_to_its_end(cli: Cli, tmp_path: Path, arguments: tuple[str
     code, errors = into_full("run", "tidewell", "--rehearse", "--rounds", "3", *arguments)
     assert (code, errors[-1]) == (1, FULL)
     going_on = "the output can't be written (No space left on device); the work goes on"
-    assert errors[1:-1] == [going_on, *([] if arguments else ["finished after 3 turns: rounds"])]
+    assert errors[1:-1] == [going_on, *([] if arguments else ["finished after 3 turns: it was to have no more rounds"])]
     (run,) = cli("runs", "--json").json["runs"]
     assert (run["status"], run["turns"]) == ("finished", 3)

@@ -1,15 +1,30 @@
 """Runs, turns, silences and figures put in words, as plain text for any reader: a terminal, a document, a page."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
 from tertulia.state.album import Picture, Population
 from tertulia.state.meeting import AttendanceChange, Attendee, Meeting, Start
-from tertulia.state.records import RunRecord, order_of
+from tertulia.state.records import EndedBy, RunRecord, order_of
 from tertulia.state.text import clean, counted, in_words
 from tertulia.views.reading.removal import retained
 
 _NUMERALS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+#: Why a run or a simulation is over, or was left, as a clause.
+ENDINGS: Mapping[EndedBy, str] = {
+    "said goodbye": "they said goodbye",
+    "repetition": "its last lines only repeated earlier ones",
+    "schedule": "its scheduled time is over",
+    "nobody left": "fewer than two people stay",
+    "days": "its last day is over",
+    "rounds": "it was to have no more rounds",
+    "minutes": "its simulated minutes are over",
+    "budget": "its budget is spent",
+    "stopped": "it was stopped",
+    "left by a person": "a person left their seat",
+}
 
 
 # --- notes ----------------------------------------------------------------------------------------------------------

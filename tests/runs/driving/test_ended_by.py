@@ -26,7 +26,7 @@ def test_a_meeting_that_its_schedule_ends_says_so_everywhere(cli: Any) -> None:
     assert (document["status"], document["ended_by"]) == ("finished", "schedule")
     run = document["run"]
     again = cli("run", "tidewell", "--rehearse", "--minutes", "0.1", "--seed", "7")
-    assert again.err.splitlines()[-1].endswith(": minutes")
+    assert again.err.splitlines()[-1].endswith(": its simulated minutes are over")
     assert json.loads(cli("show", run, "--json").out)["ended_by"] == "schedule"
     assert "finished (schedule)" in cli("show", run).out
     assert json.loads(cli("runs", "--json").out)["runs"][1]["ended_by"] == "schedule"
