@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from support.experiment_case import a_grid, rehearsed
 
+from tertulia.lab.experiments.results import Results
 from tertulia.lab.reports.differences import differences_in_words, means_table
 from tertulia.lab.reports.measures import Measuring
 from tertulia.lab.reports.provenance import Provenance
@@ -51,28 +52,58 @@ def found_above(values: list[float]) -> list[float]:
 
 def test_a_difference_beyond_chance_is_named_with_its_direction(findings: Findings) -> None:
     found = with_figures(findings, FULL, found_above(FULL))
-    (sentence,) = differences_in_words(found)
+    sentence, _ = differences_in_words(found)
     assert sentence.startswith("dist-3, against λ = 0: λ = 1 is higher, +0.10")
-    (sentence,) = differences_in_words(with_figures(findings, found_above(FULL), FULL))
+    sentence, _ = differences_in_words(with_figures(findings, found_above(FULL), FULL))
     assert "λ = 1 is lower, −0.10" in sentence
 
 
 def test_what_chance_may_have_made_is_undecided_with_the_cases_that_would_decide(findings: Findings) -> None:
-    found = with_figures(findings, FULL, [value + (0.05 if at % 2 else -0.03) for at, value in enumerate(FULL)])
-    (sentence,) = differences_in_words(found)
+    found = with_figures(findings, FULL, [value + (0.08 if at % 2 else -0.06) for at, value in enumerate(FULL)])
+    sentence, _ = differences_in_words(found)
     assert "λ = 1 is undecided, +0.010 [" in sentence
-    assert " cases would decide." in sentence
+    assert " cases decide with even odds." in sentence
 
 
 def test_an_interval_off_zero_among_many_comparisons_is_no_finding(findings: Findings) -> None:
     pruned = [value + 0.02 + (0.026 if at % 2 else -0.018) for at, value in enumerate(FULL)]
-    (alone,) = differences_in_words(with_figures(findings, FULL, pruned))
+    alone, _ = differences_in_words(with_figures(findings, FULL, pruned))
     assert "λ = 1 is higher, +0.024 [" in alone
     many = ("dist1", "dist2", "dist3", "dist1_equal", "dist2_equal", "dist3_equal", "vendi", "sim", "len")
-    sentences = [*differences_in_words(with_figures(findings, FULL, pruned, many))]
+    *sentences, method = differences_in_words(with_figures(findings, FULL, pruned, many))
+    assert f"all {len(many)} comparisons together" in method
     assert len(sentences) == len(many)
     start = "λ = 1 is undecided among so many comparisons, +0.024 ["
-    assert all(start in sentence and " cases would decide." in sentence for sentence in sentences)
+    assert all(start in sentence and " cases decide with even odds." in sentence for sentence in sentences)
+
+
+def test_a_difference_within_the_margin_on_both_sides_is_small_and_one_of_few_cases_is_not(findings: Findings) -> None:
+    near = [value + (0.005 if at % 2 else -0.004) for at, value in enumerate(FULL)]
+    sentence, _ = differences_in_words(with_figures(findings, FULL, near))
+    assert "λ = 1 differs by less than 0.05, +0.001 [" in sentence
+    sentence, _ = differences_in_words(with_figures(findings, FULL[:2], near[:2]))
+    assert "λ = 1 is undecided, +0.001 [" in sentence
+
+
+def test_a_difference_that_the_control_has_is_no_finding_of_the_model(findings: Findings) -> None:
+    found = replace(with_figures(findings, FULL, found_above(FULL)), results=results_of_a_model(findings))
+    alike = with_figures(findings, FULL, found_above(FULL)).figures
+    weaker = with_figures(findings, FULL, [value + 0.02 + at / 2000 for at, value in enumerate(FULL)]).figures
+    none = with_figures(findings, FULL, FULL).figures
+    beside = {"but no more than the control: +0.10": alike, "more than the control: +0.02": weaker}
+    for words, control in beside.items():
+        sentence, _, about = differences_in_words(replace(found, control=control))
+        assert f"λ = 1 is higher, +0.103 [0.101, 0.106], {words}" in sentence
+        assert about.startswith("Control: the same conversations of a stand-in")
+    sentence, _, _ = differences_in_words(replace(found, control=none))
+    assert sentence.endswith("+0.103 [0.101, 0.106].")
+    table = means_table(replace(found, control=weaker))
+    assert (table.columns[-1].title, table.rows[0][-1]) == ("control (λ = 0, λ = 1)", "0.747, 0.769")
+
+
+def results_of_a_model(findings: Findings) -> Results:
+    runs = [replace(t, run=t.run.model_copy(update={"rehearsed": False})) for t in findings.results.runs]
+    return replace(findings.results, runs=runs)
 
 
 def test_equal_figures_are_the_same_in_every_setting(findings: Findings) -> None:
@@ -83,7 +114,7 @@ def test_one_case_says_that_it_has_no_interval_and_how_to_get_one(findings: Find
     found = with_figures(findings, FULL[:1], [0.9])
     (sentence,) = differences_in_words(found)
     assert sentence.startswith("One case has no interval")
-    assert "tertulia sweep tidewell:all" in sentence
+    assert sentence.endswith("Take all cases of it: tidewell:all")
     assert means_table(found).columns[0].title == "no intervals"
     (plot,) = report_plots(found)
     assert plot.title == "Means over cases along λ, of one case, so without intervals"
