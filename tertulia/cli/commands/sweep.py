@@ -105,7 +105,7 @@ def sweep(
         if (problem := repeated(grid.lambdas)) is not None:
             print_note(problem)
         if dry_run:
-            print_estimate(opened, experiment, as_json, trials.extension)
+            print_estimate(opened, experiment, as_json, trials)
             return
         way_on = shlex.join(["tertulia", *as_typed(sys.argv[1:], experiment.cases[0])])
         run_study(opened, experiment, way_on, trials, named=named, as_json=as_json)

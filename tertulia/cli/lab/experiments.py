@@ -67,7 +67,7 @@ def run(
         experiment = read_experiment(file, trials.extension or (), user_trust(line))
     with SqlStore.open(store_path(store), create=not dry_run) as opened:
         if dry_run:
-            print_estimate(opened, experiment, as_json, trials.extension)
+            print_estimate(opened, experiment, as_json, trials)
             return
         way_on = shlex.join(["tertulia", *sys.argv[1:]])
         run_study(opened, experiment, way_on, trials, as_json=as_json)

@@ -65,7 +65,7 @@ def make_report_of_paper(
         wanted.check_folder(report.name, experiment.name)
     with SqlStore.open(wanted.store, create=where is not None and not dry_run) as opened:
         if dry_run:
-            print_estimate(opened, experiment, wanted.as_json)
+            print_estimate(opened, experiment, wanted.as_json, TrialOptions())
             return None
         spent: tuple[int, float, float] | None = None
         if where is None:

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -165,15 +166,16 @@ def _print_problem(line: StatusLine, event: Event) -> None:
             line.write(lambda: progress().print(plain(f"run {event.run} failed: {event.error}", "yellow")))
 
 
-def print_estimate(
-    store: SqlStore, experiment: "Experiment", as_json: bool, extensions: Sequence[str] | None = None
-) -> None:
+def print_estimate(store: SqlStore, experiment: "Experiment", as_json: bool, chosen: TrialOptions) -> None:
     """Print the expected cost of the missing trials of an experiment."""
     from tertulia.lab.experiments.estimating import estimate_experiment
     from tertulia.lab.experiments.reached import progress_of
+    from tertulia.lab.experiments.running import probed
 
-    with status_line("rehearsing"):
-        found = estimate_experiment(store, progress_of(store, experiment), additions(extensions))
+    with exit_when_interrupted(), status_line("rehearsing") as line:
+        added = additions(chosen.extension)
+        probe = partial(probed, model_access(line, (), chosen.trust_remote_code), added)
+        found = estimate_experiment(store, progress_of(store, experiment), added, chosen.workers, probe)
     if as_json:
         print_json({"schema_version": SCHEMA_VERSION, "experiment": experiment.name, **asdict(found)})
         return

@@ -1,4 +1,4 @@
-"""What an experiment can't show, told before it begins: one case, values that are given twice, settings without effect."""
+"""Limits of an experiment, told before it begins: one case, values that are given twice, settings without effect."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -40,7 +40,7 @@ _LOOKED_AT = 8
 def cautions(
     store: SqlStore, experiment: Experiment, arguments: Sequence[str] = (), additions: Additions = NOTHING_ADDED
 ) -> Iterator[str]:
-    """Yield what an experiment can't show, a sentence each.
+    """Yield a sentence on each limit of an experiment.
 
     Args:
         arguments: Those of the command that asks for it, if its cases are among them.

@@ -1,7 +1,7 @@
 """Estimate the cost of an experiment: a few of its trials are rehearsed, and the calls are counted.
 
-The time follows: a call takes as long as such calls took here before (`call_times.py`), and an utterance besides as long
-as a rehearsed one. docs/laboratory.md has forecasts beside the true times.
+The time follows: a call takes as long as such calls took here before (`call_times.py`), and an utterance besides as
+long as a rehearsed one. docs/laboratory.md has forecasts beside the true times.
 """
 
 import time
@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from math import inf
 
 from tertulia.lab.experiments.call_times import CallTimes, parallel, probed_times, recorded_times
 from tertulia.lab.experiments.experiment import Experiment

@@ -1,8 +1,8 @@
 """An experiment in short: each measure in each setting, and a sentence on its differences to the baseline.
 
-Of reports with published orderings, `verdicts.py` tells. Here, too, a difference is tested two-sided by Student's t over
-cases, all of them as one family (Holm); as small counts one that is within a margin on both sides (two one-sided tests,
-Schuirmann 1987, a family of their own).
+Of reports with published orderings, `verdicts.py` tells. Here, too, a difference is tested two-sided by Student's t
+over cases, all differences as one family (Holm). A difference is small if its interval lies within a margin, by two
+one-sided tests (Schuirmann 1987), a family of their own.
 """
 
 from collections.abc import Iterator, Mapping
@@ -127,7 +127,7 @@ def _control(findings: Findings) -> Figures | None:
 
 
 def _beside_control(findings: Findings, setting: str, metric: str, found: Contrast) -> str:
-    """Return whether the control differs as much, in the same direction; empty if it does not differ, or there is none."""
+    """Return whether the control differs as much in the same direction; empty without a control that differs."""
     control = _control(findings)
     there = None if control is None else difference_of(control, setting, findings.report.baseline, metric)
     if there is None or there.p is None or there.p > ALPHA or not there.value or there.value * (found.value or 0) <= 0:
@@ -152,8 +152,8 @@ def _method(findings: Findings) -> Iterator[str]:
     of = sources[0] if len(sources) == 1 else counted(len(sources), "source")
     among = f"all {len(differences)} comparisons together" if len(differences) > 1 else "this comparison"
     yield (
-        f"Higher and lower: 5 % for {among} (Holm), Student's t over {counted(cases, 'case')} of {of}, of which alone "
-        "they tell. Intervals are 95 %, of each by itself. Undecided is not the same as equal."
+        f"Higher or lower: tested at 5 % for {among} (Holm), by Student's t over {counted(cases, 'case')} of {of}; it "
+        "holds for cases like these alone. Intervals are 95 %, of each by itself. Undecided does not mean equal."
     )
     if _control(findings) is not None:
         yield (

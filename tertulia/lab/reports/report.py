@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from tertulia.lab.experiments.axes import axes_of
+from tertulia.lab.experiments.axes import Axis, axes_of
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.results import Results
 from tertulia.lab.reports.measures import Measuring
@@ -99,7 +99,9 @@ class Findings:
     def distinct_metrics(self) -> list[str]:
         """The metrics that were measured; if no dialogue is truncated, without the equal figures of whole dialogues."""
         found = self.metrics
-        twins = [] if self.truncated else [name for name in found if _whole_of(name) != name and _whole_of(name) in found]
+        twins = (
+            [] if self.truncated else [name for name in found if _whole_of(name) != name and _whole_of(name) in found]
+        )
         return [name for name in found if name not in twins]
 
     def mean(self, setting: str, metric: str) -> CaseMean:
@@ -231,9 +233,12 @@ def slug(name: str) -> str:
 
 
 def report_of_experiment(
-    experiment: Experiment, baseline: str | None = None, metrics: Sequence[str] | None = None
+    experiment: Experiment, baseline: str | None = None, metrics: Sequence[str] | None = None, axis: Axis | None = None
 ) -> Report:
     """Return the report on a user's experiment, with nothing published, by default on `METRICS` and its own baseline.
+
+    Args:
+        axis: Its number along which figures are drawn; by default the first of `axes_of`.
 
     Raises:
         UsageError: There is no such setting or metric; the nearest name is given.
@@ -254,13 +259,12 @@ def report_of_experiment(
         baseline=chosen,
         metrics=tuple(metrics or METRICS),
         profile=Profile(trials=experiment.trials, rounds=experiment.rounds),
-        curves=_curves(experiment),
+        curves=_curves(axis or next(iter(axes_of(experiment)), None)),
     )
 
 
-def _curves(experiment: Experiment) -> dict[str, Curve]:
-    """Return the lines along the number that differs between settings, λ first; none if no number differs."""
-    axis = next(iter(axes_of(experiment)), None)
+def _curves(axis: Axis | None) -> dict[str, Curve]:
+    """Return the lines along a number that differs between settings; none if no number differs."""
     if axis is None:
         return {}
     settings = sorted(axis.values, key=lambda setting: axis.values[setting])
