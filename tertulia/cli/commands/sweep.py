@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tertulia.cli import options
-from tertulia.cli.environment import print_note
 from tertulia.cli.lab.trials import TrialOptions, print_estimate, run_study
 from tertulia.cli.opening import open_existing
 from tertulia.cli.option_groups import grouped
@@ -97,13 +96,10 @@ def sweep(
 
     Example: tertulia sweep k3f9@3 --lambda 0,0.5,1 --trials 5 --rounds 2
     """
-    from tertulia.lab.experiments.cautions import repeated
     from tertulia.lab.experiments.fork_points import as_typed
 
     with open_existing(store) as opened:
         experiment, named = grid.experiment(scenarios, opened, trials.extension)
-        if (problem := repeated(grid.lambdas)) is not None:
-            print_note(problem)
         if dry_run:
             print_estimate(opened, experiment, as_json, trials)
             return

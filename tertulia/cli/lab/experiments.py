@@ -69,8 +69,7 @@ def run(
         if dry_run:
             print_estimate(opened, experiment, as_json, trials)
             return
-        way_on = shlex.join(["tertulia", *sys.argv[1:]])
-        run_study(opened, experiment, way_on, trials, as_json=as_json)
+        run_study(opened, experiment, shlex.join(["tertulia", *sys.argv[1:]]), trials, as_json=as_json)
 
 
 @grouped

@@ -2,9 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -14,7 +12,7 @@ from tertulia.cli import options
 from tertulia.cli.budget import BudgetOptions
 from tertulia.cli.driving import exit_when_interrupted
 from tertulia.cli.environment import additions, model_access, print_note
-from tertulia.cli.opening import open_embedding_model, open_language_model
+from tertulia.cli.opening import open_embedding_model
 from tertulia.cli.terminal.output import data, plain, print_json, progress
 from tertulia.cli.terminal.status_line import StatusLine, status_line
 from tertulia.cli.views.findings import print_findings
@@ -49,12 +47,7 @@ def run_trials(
     named: Sequence[str] = (),
     as_json: bool = False,
 ) -> tuple["Progress", int]:
-    """Run the missing trials, and return the progress of the experiment and the number of new trials.
-
-    Args:
-        way_on: The command that goes on with it.
-        named: The models that the command names.
-        as_json: Whether an interruption is printed as JSON.
+    """Run missing trials; return the progress and how many are new. `way_on` goes on, and has the `named` models.
 
     Raises:
         TertuliaError: The store has another experiment of that name, or a model can't be opened.
@@ -67,7 +60,7 @@ def run_trials(
 
     limits = chosen.limits()
     counts = ExperimentProgress(progress_of(store, experiment))
-    beat = nullcontext() if sys.stderr.isatty() else each_minute(lambda: progress().print(plain(counts.text)))
+    beat = each_minute(lambda: None if sys.stderr.isatty() else progress().print(plain(counts.text)))
     with exit_when_interrupted(), status_line("rehearsing") as line, beat:
 
         def announce(before: "Progress") -> None:
@@ -113,7 +106,7 @@ def run_study(
 
     for caution in cautions(store, experiment, sys.argv[1:], additions(chosen.extension)):
         print_note(caution)
-    if (control := cheap_control(experiment)) is not None and not chosen.extension:
+    if (control := cheap_control(store, experiment)) is not None and not chosen.extension:
         run_trials(store, control, way_on, TrialOptions())
     reached, new = run_trials(store, experiment, way_on, chosen, named=named, as_json=as_json)
     effects, finished = effects_after(store, experiment), len(reached.with_status("finished"))
@@ -121,25 +114,25 @@ def run_study(
         document = {} if effects is None else effects.document()
         _print_end(experiment, "failed" if reached.missing else "finished", finished, new, **document)
     else:
+        compare = f"tertulia lab compare {shell_argument(experiment.name)}"
         if effects is not None:
             data().print(_tree(effects.tree()))
         else:
-            _print_found(store, experiment)
+            _print_found(store, experiment, compare)
         data().print(plain(f"experiment {experiment.name}: {finished} trials finished, {new} of them now"))
-        compare = f"tertulia lab compare {shell_argument(experiment.name)}"
-        data().print(plain(f"its plots and data: {compare}", "dim"))
+        data().print(plain(f"as page, plots and data: {compare}", "dim"))
     if reached.missing:
         raise typer.Exit(1)
 
 
-def _print_found(store: SqlStore, experiment: "Experiment") -> None:
+def _print_found(store: SqlStore, experiment: "Experiment", compare: str) -> None:
     """Print the figures of the settings, and the differences in words; a note if they can't be measured."""
-    from tertulia.lab.reports.report_making import findings_so_far, measurers_of
+    from tertulia.lab.reports.report_making import findings_so_far
 
-    measurers = measurers_of(experiment, None, "none", open_embedding_model, open_language_model)
-    with exit_when_interrupted(), status_line("measuring") as line:
+    left = f"interrupted; all conversations are kept; to measure them: {compare}"
+    with exit_when_interrupted(left), status_line("measuring") as line:
         try:
-            findings = findings_so_far(store, experiment, measurers, line.show)
+            findings = findings_so_far(store, experiment, open_embedding_model, line.show)
         except TertuliaError as error:  # all conversations are kept
             print_note(f"nothing is measured: {error}")
             return
@@ -168,14 +161,11 @@ def _print_problem(line: StatusLine, event: Event) -> None:
 
 def print_estimate(store: SqlStore, experiment: "Experiment", as_json: bool, chosen: TrialOptions) -> None:
     """Print the expected cost of the missing trials of an experiment."""
-    from tertulia.lab.experiments.estimating import estimate_experiment
-    from tertulia.lab.experiments.reached import progress_of
-    from tertulia.lab.experiments.running import probed
+    from tertulia.lab.experiments.estimating import estimate_here
 
     with exit_when_interrupted(), status_line("rehearsing") as line:
-        added = additions(chosen.extension)
-        probe = partial(probed, model_access(line, (), chosen.trust_remote_code), added)
-        found = estimate_experiment(store, progress_of(store, experiment), added, chosen.workers, probe)
+        access = model_access(line, (), chosen.trust_remote_code)
+        found = estimate_here(store, experiment, additions(chosen.extension), access, chosen.workers)
     if as_json:
         print_json({"schema_version": SCHEMA_VERSION, "experiment": experiment.name, **asdict(found)})
         return

@@ -1,4 +1,4 @@
-"""Limits of an experiment, told before it begins: one case, values that are given twice, settings without effect."""
+"""Limits of an experiment, told before it begins: one case, and settings without effect."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -82,12 +82,3 @@ def _kind_of(plan: RunPlan) -> str:
     if isinstance(plan.start, Case):
         return "a dialogue of two"
     return "a meeting" if isinstance(plan.start, Meeting) else "an album chat"
-
-
-def repeated(values: str | None) -> str | None:
-    """Return a sentence on values of λ that are given more than once; `None` if none is."""
-    from tertulia.lab.experiments.sweeping import read_lambdas
-
-    numbers = read_lambdas(values) if values is not None else []
-    again = [f"{number:g}" for number in dict.fromkeys(numbers) if numbers.count(number) > 1]
-    return f"λ = {', '.join(again)} is given more than once, and is one setting" if again else None

@@ -14,11 +14,14 @@ from tertulia.lab.experiments.call_times import CallTimes, parallel, probed_time
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.fork_points import plan_case
 from tertulia.lab.experiments.progress import ExperimentProgress, duration
-from tertulia.lab.experiments.reached import Progress
+from tertulia.lab.experiments.reached import Progress, progress_of
+from tertulia.lab.experiments.running import InProcessExecutor, run_experiment
 from tertulia.models.local.embedded import is_embedded
 from tertulia.models.served.chat_names import is_chat_name
+from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.driving.estimating import Estimate, estimate
+from tertulia.runs.driving.events import ignore
 from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
 from tertulia.runs.planning.starting import RunPlan
 from tertulia.state.errors import TertuliaError
@@ -136,8 +139,11 @@ def _summed(parts: Sequence[tuple[float, _Counts]]) -> _Counts:
     """Return a weighted sum."""
     nodes = dict.fromkeys(node for _, each in parts for node in each.calls)
     calls = {node: sum(weight * each.calls.get(node, 0.0) for weight, each in parts) for node in nodes}
-    names = ("turns", "prompt_tokens", "reply_tokens", "seconds")
-    return _Counts(*(sum(weight * getattr(each, name) for weight, each in parts) for name in names), calls)
+    turns, read, written, seconds = (
+        sum(weight * getattr(each, name) for weight, each in parts)
+        for name in ("turns", "prompt_tokens", "reply_tokens", "seconds")
+    )
+    return _Counts(turns, read, written, seconds, calls)
 
 
 def _rehearsed(store: SqlStore, reached: Progress, additions: Additions) -> dict[str, list[_Counts]]:
@@ -182,6 +188,21 @@ def _seconds(
     if known is None:
         return starting + besides_s / faster
     return starting + _LOADING_S + besides_s / faster + known.of(calls) / (faster if number > 1 else usable_cores())
+
+
+def estimate_here(
+    store: SqlStore, experiment: Experiment, additions: Additions, access: ModelAccess, workers: int | None = None
+) -> ExperimentEstimate:
+    """Return the cost of the missing trials; the embedded model speaks a few lines if the store has none of it.
+
+    Raises:
+        TertuliaError: A setting can't be run.
+    """
+
+    def probe(memory: SqlStore, few: Experiment) -> None:
+        run_experiment(memory, few, InProcessExecutor(memory, access, additions), ignore)
+
+    return estimate_experiment(store, progress_of(store, experiment), additions, workers, probe)
 
 
 def forecast(

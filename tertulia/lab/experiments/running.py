@@ -17,7 +17,7 @@ from tertulia.lab.experiments.plan import plan_of
 from tertulia.lab.experiments.reached import CohortTask, Progress, progress_of
 from tertulia.lab.experiments.shards import ShardFolder, experiment_lock, gather, stop_requests
 from tertulia.runs.access.engines import ModelAccess
-from tertulia.runs.driving.events import Emit, ignore
+from tertulia.runs.driving.events import Emit
 from tertulia.runs.driving.limits import Limits
 from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
 from tertulia.state.errors import StoppedError
@@ -68,11 +68,6 @@ class InProcessExecutor:
         for task in tasks:
             look = stop_requests(self.store, task.experiment.name).look_if_possible
             drive_task(self.store, task, planner.planned(task), access, self.additions, emit, self.limits, look)
-
-
-def probed(access: ModelAccess, additions: Additions, store: SqlStore, experiment: Experiment) -> None:
-    """Run an experiment in this process, unseen: for a look at the time that it takes."""
-    run_experiment(store, experiment, InProcessExecutor(store, access, additions), ignore)
 
 
 def run_experiment(

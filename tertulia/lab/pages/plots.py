@@ -128,7 +128,7 @@ def canvas_of(figure: Figure, kind: "type[Canvas] | None" = None, title: str = "
         handles = {label: handle for axis in canvas.axes for handle, label in _legend(axis)}
         if len(handles) > 1:
             entries = max(1, min(len(handles), letters // (max(map(len, handles)) + 8)))
-            place = "outside lower left" if title else "outside upper left"
+            place: Any = "outside lower left" if title else "outside upper left"
             canvas.legend(handles.values(), handles, loc=place, ncols=entries, frameon=False)
         if title:
             canvas.suptitle(

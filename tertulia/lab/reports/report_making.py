@@ -5,11 +5,13 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import NoReturn
 
 from tertulia.lab.experiments.controls import control_name
 from tertulia.lab.experiments.experiment import Experiment, checked, experiment_of
 from tertulia.lab.experiments.fork_points import parents_of
 from tertulia.lab.experiments.plan import TESTS, departures, plan_of
+from tertulia.lab.experiments.reached import progress_of
 from tertulia.lab.experiments.results import Results, TrialRun, read_results
 from tertulia.lab.experiments.sources import source_of
 from tertulia.lab.pages.page import Page
@@ -36,7 +38,7 @@ from tertulia.metrics.inference import detectable
 from tertulia.runs.access.model_names import EMBEDDER, REHEARSAL
 from tertulia.runs.access.named_files import is_shipped
 from tertulia.runs.planning.request import DEFAULT_MODEL
-from tertulia.state.errors import NotFoundError, TertuliaError
+from tertulia.state.errors import ModelError, NotFoundError, TertuliaError
 from tertulia.state.language_model import Embedder, LanguageModel
 from tertulia.storage.store import SqlStore
 
@@ -153,12 +155,14 @@ def control_of(experiment: Experiment) -> Experiment | None:
     return experiment.model_copy(update={"name": control_name(experiment.name), "model": REHEARSAL, "plan": ""})
 
 
-def cheap_control(experiment: Experiment) -> Experiment | None:
-    """Return the control of an experiment that compares settings over cases, if it is rehearsed in a minute or two."""
+def cheap_control(store: SqlStore, experiment: Experiment) -> Experiment | None:
+    """Return the control of an experiment that compares settings over cases, if it is to be run and takes minutes."""
     trials = len(experiment.cases) * len(experiment.settings) * experiment.trials
     is_compared = len(experiment.cases) > 1 and len(experiment.settings) > 1
-    is_cheap = trials * (experiment.rounds or _ROUNDS) <= _CHEAP
-    return control_of(experiment) if is_compared and is_cheap and not parents_of(experiment.cases) else None
+    if not is_compared or trials * (experiment.rounds or _ROUNDS) > _CHEAP or parents_of(experiment.cases):
+        return None
+    control = control_of(experiment)
+    return control if control is not None and progress_of(store, control).missing else None
 
 
 def control_results(store: SqlStore, experiment: Experiment) -> Results | None:
@@ -218,10 +222,14 @@ def findings_of(
     return find(store, report, results, measuring, provenance, skipped, control_measuring)
 
 
+def _no_model() -> NoReturn:
+    raise ModelError("no model is opened for these figures")
+
+
 def findings_so_far(
-    store: SqlStore, experiment: Experiment, measurers: Measurers, show: Show = ignore
+    store: SqlStore, experiment: Experiment, open_embedder: Callable[[str], Embedder], show: Show = ignore
 ) -> Findings | None:
-    """Return the findings of a user's experiment, beside those of its control; `None` if no trial has finished.
+    """Return the findings on `METRICS`, beside those of the control; `None` if no trial has finished.
 
     Raises:
         TertuliaError: The embedder can't be opened.
@@ -229,6 +237,9 @@ def findings_so_far(
     results = read_results(store, experiment)
     if not results.runs:
         return None
+    measurers = Measurers(
+        lambda: open_embedder(REHEARSAL if experiment.model == REHEARSAL else EMBEDDER), None, _no_model
+    )
     control = control_results(store, experiment)
     return findings_of(store, report_of_experiment(experiment), results, measurers, Provenance(()), show, control)
 
