@@ -1,18 +1,22 @@
 """An experiment in short: what differs is said, what is undecided is said with the cases that would decide it."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from support.experiment_case import a_grid, rehearsed
+from support.commands import Cli
+from support.experiment_case import a_grid, drive_here, rehearsed
 
 from tertulia.lab.experiments.results import Results
 from tertulia.lab.reports.differences import differences_in_words, means_table
 from tertulia.lab.reports.measures import Measuring
 from tertulia.lab.reports.provenance import Provenance
 from tertulia.lab.reports.report import Figures, Findings, find, report_of_experiment
+from tertulia.lab.reports.report_making import cheap_control, findings_so_far
 from tertulia.lab.reports.report_plots import report_plots
 from tertulia.metrics.statistics import CaseFigure
 from tertulia.models.rehearsal import RehearsalEmbedder
+from tertulia.runs.driving.events import Event, TurnFinished
 from tertulia.storage.store import SqlStore
 
 CASES = tuple(f"tidewell:{number}" for number in range(8))
@@ -128,3 +132,44 @@ def test_a_number_that_differs_is_drawn_as_a_line_with_the_intervals_of_the_tabl
     table = means_table(findings)
     assert table.columns[0].title == "95 % intervals"
     assert f"[{points[0].low:.3f}, {points[0].high:.3f}]" in str(table.rows[0][1])
+
+
+def test_a_sweep_that_was_interrupted_and_went_on_has_the_same_figures(store: SqlStore, tmp_path: Path) -> None:
+    experiment = a_grid(settings=SETTINGS, cases=CASES[:2], trials=2, rounds=2, baseline=None)
+    drive_here(store, experiment)
+    with SqlStore.open(tmp_path / "other.db", create=True) as other:
+        turns: list[Event] = []
+
+        def stop_at_the_third_turn(event: Event) -> None:
+            turns.extend([event] if isinstance(event, TurnFinished) else [])
+            if len(turns) == 3:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            drive_here(other, experiment, stop_at_the_third_turn)
+        drive_here(other, experiment)
+        whole, gone_on = (findings_so_far(each, experiment, lambda _: RehearsalEmbedder()) for each in (store, other))
+    assert whole is not None
+    assert gone_on is not None
+    assert means_table(whole) == means_table(gone_on)
+    assert [*differences_in_words(whole)] == [*differences_in_words(gone_on)]
+
+
+def test_a_model_has_a_control_that_is_cheap_and_figures_show_it(store: SqlStore) -> None:
+    experiment = a_grid(settings=SETTINGS, cases=CASES[:2], trials=2, rounds=2, baseline=None, model="smollm2")
+    control = cheap_control(store, experiment)
+    assert control is not None
+    assert (control.name, control.model) == ("grid (control)", "rehearsal")
+    assert cheap_control(store, experiment.model_copy(update={"trials": 1000})) is None
+    assert cheap_control(store, experiment.model_copy(update={"cases": CASES[:1]})) is None
+    assert cheap_control(store, control) is None  # a rehearsal is its own
+    drive_here(store, control)
+    assert cheap_control(store, experiment) is None  # it is complete
+
+
+def test_a_sweep_ends_with_its_figures_and_sentences(cli: Cli) -> None:
+    ran = cli("sweep", *CASES[:2], "--lambda", "0,1", "--trials", "1", "--rounds", "2", "--rehearse")
+    assert "95 % intervals\tλ = 0\tλ = 1" in ran.out
+    assert "dist-1, against λ = 0: λ = 1 is " in ran.out
+    assert ran.out.splitlines()[-1].startswith("as page, plots and data: tertulia lab compare ")
+    assert "4 of 4 trials to run, about " in ran.err

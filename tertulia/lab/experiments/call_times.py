@@ -8,7 +8,7 @@ from math import ceil
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.models.served.chat_names import is_chat_name
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import Platform, RunRecord, Trial
+from tertulia.state.records import Platform, RunRecord
 from tertulia.state.text import counted
 from tertulia.storage.sqlite.opening import MEMORY
 from tertulia.storage.store import SqlStore
@@ -52,13 +52,11 @@ def recorded_times(store: SqlStore, model: str, source: str = "") -> CallTimes |
     """
     finished = [run for run in store.runs(status="finished") if run.model == model]
     chosen = ([run for run in finished if run.trial is not None] or finished)[:_RUNS]
-    beside = Counter(_cohort(run.trial) for run in finished)
     spent: defaultdict[str, float] = defaultdict(float)
     counts: Counter[str] = Counter()
     concurrent = Parameters.model_validate(chosen[0].parameters).max_concurrency if chosen else 1
     for run in chosen:
-        together = min(beside[_cohort(run.trial)], concurrent) if run.trial else 1
-        factor = together if is_chat_name(model) else _threads(store, run)
+        factor = 1 if is_chat_name(model) else _threads(store, run)
         for call in store.calls_in_brief(run.run, 0, without_shared=True):
             if call.seconds is not None:
                 spent[call.node] += call.seconds * factor
@@ -67,10 +65,6 @@ def recorded_times(store: SqlStore, model: str, source: str = "") -> CallTimes |
         return None
     seconds = {node: spent[node] / counts[node] for node in counts}
     return CallTimes(seconds, source or f"as in {counted(len(chosen), 'conversation')} of this store", concurrent)
-
-
-def _cohort(trial: Trial | None) -> tuple[str, int] | None:
-    return None if trial is None else (trial.experiment, trial.cohort)
 
 
 def _threads(store: SqlStore, run: RunRecord) -> int:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tertulia.lab.experiments.reached import Progress
-from tertulia.runs.driving.events import Event, RunEnded, RunStarted, StepStarted, TurnFinished
+from tertulia.runs.driving.events import STEP_PHRASES, Event, RunEnded, RunStarted, StepStarted, TurnFinished
 from tertulia.state.text import counted
 
 #: Seconds between two lines of progress in a file.
@@ -48,7 +48,7 @@ class ExperimentProgress:
             case RunStarted():
                 self.failed.pop(event.run.run, None)
             case StepStarted():
-                self._step = event.step.replace("_", " ")
+                self._step = STEP_PHRASES.get(event.step, self._step)
             case TurnFinished():
                 self._turns[event.run] += 1
             case RunEnded():

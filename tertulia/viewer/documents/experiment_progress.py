@@ -41,8 +41,8 @@ def progress_document(store: SqlStore, reached: "Progress") -> Document:
     drivers = store.drivers()
     running = [run for run in reached.with_status("running") if drivers.is_driven(run.run)]
     planned = len(reached.experiment.cases) * len(reached.experiment.settings) * reached.experiment.trials
-    utterances = sum(run.turns for run in reached.runs.values())
-    each = median(run.turns for run in finished) if finished else reached.experiment.rounds
+    utterances = sum(map(_own_turns, reached.runs.values()))
+    each = median(map(_own_turns, finished)) if finished else reached.experiment.rounds
     expected = None if each is None else max(utterances, round(planned * each))
     left = None if expected is None else expected - utterances
     return {
@@ -72,11 +72,16 @@ def _seconds_left(reached: "Progress", running: Sequence[RunRecord], utterances_
     gaps = [later - earlier for earlier, later in pairwise(starts)]
     if gaps:
         return median(gaps) * reached.missing / (len(own) / len(begun))
-    said = sum(run.turns for run in running)
+    said = sum(map(_own_turns, running))
     if not said or utterances_left is None:
         return None
     since = min(run.created for run in running)
     return (datetime.now(UTC) - since).total_seconds() / said * utterances_left
+
+
+def _own_turns(run: RunRecord) -> int:
+    """Return the turns of a run without those that a fork has of its parent."""
+    return run.turns - (run.parent[1] - 1 if run.parent else 0)
 
 
 def notes_of(reached: "Progress") -> list[str]:
