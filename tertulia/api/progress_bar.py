@@ -54,12 +54,12 @@ class TrialBar:
     """Shows the utterances of an experiment, of those that are expected, its trials, and the time that is left."""
 
     def __init__(self, shown: bool, experiment: str, counts: "ExperimentProgress") -> None:
-        self._shown, self._experiment, self._counts = _is_shown(shown), experiment, counts
+        self.is_shown, self._experiment, self._counts = _is_shown(shown), experiment, counts
         self._bar: tqdm[None] | None = None
 
     def show(self, event: Event) -> None:
         """Show an event that was counted."""
-        if not self._shown:
+        if not self.is_shown:
             return
         if self._bar is None:
             from tqdm import tqdm

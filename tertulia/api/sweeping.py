@@ -179,7 +179,7 @@ def _run(
     """Run the missing trials in a thread of their own, with a progress bar."""
     with handle.opened() as opened:
         counts = ExperimentProgress(progress_of(opened, experiment))
-
+    bar = TrialBar(progress, experiment.name, counts)
     remember_files(experiment.files(), access.trust)
 
     def drive(emit: Emit) -> None:
@@ -187,14 +187,14 @@ def _run(
 
             def announce(before: Progress) -> None:
                 counts.begin(before)
-                if progress:
+                if bar.is_shown:
                     forecast(store, counts, additions, workers)
 
             executor = executor_of(LOCAL, store, access, additions, workers, limits=limits)
             run_experiment(store, experiment, executor, emit, announce)
 
     try:
-        with TrialBar(progress, experiment.name, counts) as bar, closing(events_of(drive)) as events:
+        with bar, closing(events_of(drive)) as events:
             for event in events:
                 if isinstance(event, Noted):
                     warnings.warn(clean(event.text), stacklevel=4)

@@ -170,6 +170,7 @@ def test_a_model_has_a_control_that_is_cheap_and_figures_show_it(store: SqlStore
 def test_a_sweep_ends_with_its_figures_and_sentences(cli: Cli) -> None:
     ran = cli("sweep", *CASES[:2], "--lambda", "0,1", "--trials", "1", "--rounds", "2", "--rehearse")
     assert "95 % intervals\tλ = 0\tλ = 1" in ran.out
-    assert "dist-1, against λ = 0: λ = 1 is " in ran.out
+    assert ", against λ = 0: λ = 1 is undecided, " in ran.out
+    assert "Student's t over 2 cases of tidewell" in ran.out
     assert ran.out.splitlines()[-1].startswith("as page, plots and data: tertulia lab compare ")
     assert "4 of 4 trials to run, about " in ran.err

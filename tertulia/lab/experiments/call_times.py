@@ -82,9 +82,10 @@ def probed_times(experiment: Experiment, run: Callable[[SqlStore, Experiment], o
     Raises:
         TertuliaError: They can't be run.
     """
-    last = [*experiment.settings.items()][-1:]
+    settings = [*experiment.settings.items()]
+    chosen = dict([settings[0], settings[-1]])  # one of them may cost more
     shape = {"name": "probe", "rounds": 1, "plan": "", "baseline": None, "cases": experiment.cases[:1]}
-    probe = experiment.model_copy(update=shape | {"settings": dict(last), "trials": _PROBED})
+    probe = experiment.model_copy(update=shape | {"settings": chosen, "trials": _PROBED // len(chosen)})
     with SqlStore.open(MEMORY, create=True) as store:
         run(store, probe)
         return recorded_times(store, experiment.model, f"as a probe of {_PROBED} lines has it")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from tertulia.lab.experiments.call_times import CallTimes, parallel, probed_times, recorded_times
 from tertulia.lab.experiments.experiment import Experiment
-from tertulia.lab.experiments.fork_points import plan_case
+from tertulia.lab.experiments.fork_points import parents_of, plan_case
 from tertulia.lab.experiments.progress import ExperimentProgress, duration
 from tertulia.lab.experiments.reached import Progress, progress_of
 from tertulia.lab.experiments.running import InProcessExecutor, run_experiment
@@ -48,7 +48,6 @@ class ExperimentEstimate:
     Attributes:
         seconds: The time that they take; `None` if no call of the model was ever timed.
         source: Where the times of calls are from, in words.
-        rehearsed_s: The time that their rehearsal would take in this process.
     """
 
     trials: int
@@ -59,7 +58,6 @@ class ExperimentEstimate:
     reply_tokens: int
     seconds: float | None
     source: str
-    rehearsed_s: float
 
     @property
     def time(self) -> str:
@@ -112,7 +110,6 @@ def estimate_experiment(
         round(of_all.reply_tokens),
         seconds=seconds,
         source="as rehearsed just now" if known is None else known.source,
-        rehearsed_s=pace * of_all.turns,
     )
 
 
@@ -128,10 +125,8 @@ class _Counts:
 
 
 def _counts(rehearsed: Estimate, seconds: float) -> _Counts:
-    read, written = (
-        sum(tokens or 0 for tokens in each)
-        for each in zip(*((call.prompt_tokens, call.reply_tokens) for call in rehearsed.calls), strict=True)
-    )
+    read = sum(call.prompt_tokens or 0 for call in rehearsed.calls)
+    written = sum(call.reply_tokens or 0 for call in rehearsed.calls)
     return _Counts(rehearsed.turns, read, written, seconds, Counter(call.node for call in rehearsed.calls))
 
 
@@ -167,8 +162,9 @@ def _call_times(store: SqlStore, experiment: Experiment, probe: Probe | None) ->
     if experiment.model == REHEARSAL:
         return None
     known = recorded_times(store, experiment.model)
-    if known is None and probe is not None and is_embedded(experiment.model):
-        known = probed_times(experiment, probe)
+    if known is None and probe is not None and is_embedded(experiment.model) and not parents_of(experiment.cases):
+        with suppress(TertuliaError):  # without weights there is nothing to time
+            return probed_times(experiment, probe)
     return known
 
 
