@@ -32,7 +32,7 @@ export function Measures({ experiment, reported, open }: { experiment: Experimen
         <Choice experiment={experiment} shown={shown} />
       </div>
       <p class="small muted">
-        Large points are means over cases, with 95 % intervals; small ones are cases. Select a point to see its conversations.
+        Large points are means over cases{experiment.cases.length > 1 && ", with 95 % intervals"}; small ones are cases. Select a point to see its conversations.
         {beside.length > 0 && ` Not on this axis: ${beside.join(", ")}; choose “setting by setting” to see them.`}
       </p>
       <div class="measures">
