@@ -43,7 +43,7 @@ from tertulia.views.reading.days import (
 _FIGURES = {
     "sim": ("sim", 3),
     **{f"dist-{n}": (f"dist{n}", 3) for n in (1, 2, 3)},
-    "no sense": ("without_sense", 3),
+    "flagged\nby rules": ("without_sense", 3),
     "len": ("len", 1),
 }
 _OF_DAYS = _FIGURES | {f"dist-{n}": (f"dist{n}_equal", 3) for n in (1, 2, 3)}
