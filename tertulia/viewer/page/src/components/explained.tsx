@@ -1,7 +1,7 @@
 /** What a sign or a word means, where it stands: it opens by keyboard, by mouse and by touch. */
 
 import type { ComponentChildren } from "preact";
-import { useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { inParts, sentenceOf, type TermName } from "../terms";
 
 /** From the edge of the window, in pixels. */
@@ -10,10 +10,12 @@ const EDGE = 8;
 /** A word with its sentence of the glossary, which shows while the word is pointed at or has the focus. */
 export function Term({ of, children = of }: { of: TermName; children?: ComponentChildren }) {
   const [id, word, sentence] = [useId(), useRef<HTMLButtonElement>(null), useRef<HTMLSpanElement>(null)];
+  useLayoutEffect(() => (settleTabs(), settleTabs), []);
   const isOpen = () => sentence.current!.matches(":popover-open");
   const show = () => {
     const [box, at] = [sentence.current!, word.current!.getBoundingClientRect()];
     if (isOpen()) return;
+    box.textContent = `${sentenceOf(of)}.`; // only while it shows: who searches the page or copies from it wants the text alone
     box.showPopover();
     const below = at.bottom + box.offsetHeight < window.innerHeight;
     box.style.left = `${Math.max(EDGE, Math.min(at.left, window.innerWidth - box.offsetWidth - EDGE))}px`;
@@ -23,10 +25,26 @@ export function Term({ of, children = of }: { of: TermName; children?: Component
   const onKeyDown = (event: KeyboardEvent) => event.key === "Escape" && isOpen() && event.stopPropagation(); // it closes this alone
   return (
     <span class="term" onPointerEnter={show} onPointerLeave={() => document.activeElement !== word.current && hide()}>
-      <button type="button" ref={word} aria-describedby={id} onFocus={show} onBlur={hide} onClick={show} onKeyDown={onKeyDown}>{children}</button>
-      <span id={id} ref={sentence} role="tooltip" popover="auto">{sentenceOf(of)}.</span>
+      <button type="button" value={of} ref={word} aria-describedby={id} onFocus={show} onBlur={hide} onClick={show} onKeyDown={onKeyDown}>{children}</button>
+      <span id={id} ref={sentence} role="tooltip" popover="auto" onToggle={() => isOpen() || sentence.current!.replaceChildren()} />
     </span>
   );
+}
+
+let isSettling = false;
+
+/** Let Tab come to each term once in a page, where it stands first: it would else come to few other things. */
+function settleTabs() {
+  if (isSettling) return;
+  isSettling = true;
+  queueMicrotask(() => {
+    isSettling = false;
+    const known = new Set<string>();
+    for (const word of document.querySelectorAll<HTMLButtonElement>(".term > button")) {
+      word.tabIndex = known.has(word.value) ? -1 : 0;
+      known.add(word.value);
+    }
+  });
 }
 
 /** A text of the program in which each term is explained where it stands first. */

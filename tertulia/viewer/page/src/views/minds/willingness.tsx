@@ -35,7 +35,7 @@ export function WillingnessBar({ mind, parameters }: { mind: Mind; parameters: M
             )}
           </div>
         ))}
-        <div><dt><b><Term of="willingness" /></b></dt><dd><b>{reached}</b></dd></div>
+        <div><dt><b><Term of="willingness" /></b></dt><dd><b>{reached.replace("threshold ", "")}</b></dd></div>
       </dl>
     </div>
   );
