@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from support.commands import Cli, rehearse
 from support.examples import ROOT
 
@@ -98,6 +99,17 @@ def test_explain_ends_the_output_with_the_terms_that_it_used(cli: Cli) -> None:
     assert "dist1: distinct words over all words of a case's dialogues; from 0 to 1" in named
     assert cli("diff", run, rehearse(cli, "--lambda", "1"), "--exit-code", "--explain").code == 4
     cli("show", run, "--json", "--explain").complains(2, "--explain", "--json")
+
+
+def test_colours_of_a_terminal_hide_no_term(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cli("run", "team_building", "--rehearse", "--rounds", "2").code == 0
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr("rich.console.Console.is_terminal", True)
+    out = cli("stats", "@last", "--explain").out
+    assert "\x1b[" in out
+    assert "the seconds that a willing agent takes" in out  # latency is a heading alone
 
 
 def table(terms: list[Term]) -> str:

@@ -85,7 +85,7 @@ def terms_explained() -> Iterator[None]:
         yield
     finally:
         sys.stdout.write = write  # type: ignore[method-assign]
-        for number, (term, sentence) in enumerate(terms_in("".join(texts))):
+        for number, (term, sentence) in enumerate(terms_in(Text.from_ansi("".join(texts)).plain)):
             data().print(Text.assemble("" if number else "\n", (term, "bold"), f": {sentence}"))
 
 
