@@ -13,6 +13,7 @@ from support.stored import NOW, a_case, a_run, write_turns
 from tertulia.lab.experiments.axes import axes_of
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.results import read_results
+from tertulia.lab.experiments.shards import experiment_lock
 from tertulia.lab.reports.measures import Measuring
 from tertulia.lab.reports.provenance import Provenance
 from tertulia.lab.reports.report import find, report_of_experiment
@@ -147,6 +148,9 @@ def test_an_experiment_that_has_hardly_begun_says_so(half: SqlStore) -> None:
     assert "of 4 conversations 3 have finished" in document["notes"][0]
     assert document["progress"]["failures"] == [{"run": "a002", "error": None}]
     assert document["progress"]["utterances"] == sum(run.turns for run in half.runs())
+    assert document["progress"]["is_driven"] is False
+    with experiment_lock(half, "half"):
+        assert document_at(half, "experiments/half")["progress"]["is_driven"] is True
     assert document["progress"]["utterances_expected"] == 4 * half.run("a001").turns
 
 

@@ -10,6 +10,7 @@ from tertulia.state.documents import Document
 from tertulia.state.errors import StorageError
 from tertulia.state.records import RunRecord
 from tertulia.state.text import counted
+from tertulia.storage.stop_requests import experiment_key
 from tertulia.storage.store import SqlStore
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def progress_document(store: SqlStore, reached: "Progress") -> Document:
     failed, finished = reached.with_status("failed"), reached.with_status("finished")
     drivers = store.drivers()
     running = [run for run in reached.with_status("running") if drivers.is_driven(run.run)]
+    is_driven = bool(running) or drivers.is_driven(experiment_key(reached.experiment.name))
     planned = len(reached.experiment.cases) * len(reached.experiment.settings) * reached.experiment.trials
     utterances = sum(map(_own_turns, reached.runs.values()))
     each = median(map(_own_turns, finished)) if finished else reached.experiment.rounds
@@ -50,11 +52,12 @@ def progress_document(store: SqlStore, reached: "Progress") -> Document:
         "finished": len(finished),
         "failed": len(failed),
         "running": len(running),
+        "is_driven": is_driven,
         "missing": reached.missing - len(failed),
         "utterances": utterances,
         "utterances_expected": expected,
         "failures": [{"run": run.run, "error": run.error} for run in failed[:_NAMED_FAILURES]],
-        "seconds_left": _seconds_left(reached, running, left) if running else None,
+        "seconds_left": _seconds_left(reached, running, left) if is_driven else None,
     }
 
 

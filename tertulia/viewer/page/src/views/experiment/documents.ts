@@ -40,6 +40,8 @@ export interface Experiment {
     readonly finished: number;
     readonly failed: number;
     readonly running: number;
+    /** Whether anybody drives it: workers bring their conversations when a cohort has ended. */
+    readonly is_driven: boolean;
     readonly missing: number;
     readonly utterances: number;
     /** Of all conversations together; null before one has finished where no rounds are set. */
