@@ -32,6 +32,7 @@ from tertulia.state.seat import Answer, Invitation
 from tertulia.state.text import counted
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.actions import shown_turns
+from tertulia.views.reading.documents import line_documents
 from tertulia.views.reading.rewritten import rewritten_turns
 from tertulia.views.wording.phrases import ENDINGS
 
@@ -142,7 +143,9 @@ def print_end(store: SqlStore, end: RunEnded | SimulationEnded, as_json: bool) -
     if end.status != "finished":
         progress().print(plain(f"to go on: tertulia {end.way_on}{store_hint(store)}"))
     if as_json:
-        print_json({name: value for name, value in vars(end).items() if name != "error"})
+        document = {name: value for name, value in vars(end).items() if name != "error"}
+        lines = {"lines": line_documents(store, end.run)} if isinstance(end, RunEnded) else {}
+        print_json(document | lines)
 
 
 def store_hint(store: SqlStore) -> str:
