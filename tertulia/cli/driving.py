@@ -120,10 +120,10 @@ class LiveRun:
                 self._line.write(lambda: print_end(self._store, event, self._as_json))
 
     def _print_start(self, started: RunStarted) -> None:
-        print_heading(self._start, started.run)
-        edited = rewritten_turns(self._store, started.run.run, started.turns)
+        print_heading(self._start, started.record)
+        edited = rewritten_turns(self._store, started.run, started.turns)
         for turn in started.turns:
-            self._print_turn(started.run.run, turn, turn.turn in edited)
+            self._print_turn(started.run, turn, turn.turn in edited)
 
     def _print_turn(self, run: str, turn: Turn, is_edited: bool) -> None:
         if self._sets_apart:

@@ -35,7 +35,7 @@ class ExperimentProgress:
         """Take an event."""
         match event:
             case RunStarted():
-                self.failed.pop(event.run.run, None)
+                self.failed.pop(event.run, None)
             case TurnFinished():
                 self._turns[event.run] += 1
             case RunEnded():
