@@ -183,7 +183,7 @@ def figures_of_runs(
     check_argument("embedder", embedder, str, "an embedder is named by a text: 'minilm'")
     found = []
     with handle.opened() as store:
-        model = _LazyEmbedder(embedder, lambda: embedder_of(run.embedder for run, _ in runs))
+        model = _LazyEmbedder(embedder, lambda: _embedder_of([run for run, _ in runs]))
         for run, case in runs:
             values = figures_of_run(store, run, case, metrics, model)
             found.append({metric: values.get(metric) for metric in metrics})
@@ -207,9 +207,10 @@ def _findings(
         results = read_results(store, experiment)
         if not results.runs:
             raise UsageError(f"no trial of experiment {experiment.name!r} is finished; the same sweep goes on with it")
+        named = embedder or _embedder_of([trial.run for trial in results.runs])
         measurers = measurers_of(
             results,
-            embedder,
+            named,
             reader,
             lambda name: _LazyEmbedder(embedder, lambda: name),
             lambda name: access.language_model(name, Parameters()),
@@ -245,6 +246,14 @@ def _difference(findings: Findings, metric: str, setting: str) -> Difference | N
 
 def _mean(found: CaseMean) -> tuple[float | None, float | None, float | None, int, int | None]:
     return found.value, found.ci_low, found.ci_high, found.cases, found.trials
+
+
+def _embedder_of(runs: Sequence[RunRecord]) -> str:
+    """Return `embedder_of` these runs; its error names the argument, not the option of a command."""
+    try:
+        return embedder_of(run.embedder for run in runs)
+    except UsageError as error:
+        raise UsageError(str(error).replace("--embedder ", "embedder=")) from None
 
 
 class _LazyEmbedder:

@@ -9,6 +9,8 @@ from support.commands import Cli
 from support.protocol_server import Served
 from support.tiny import save_tiny_embedder
 
+import tertulia as tt
+from tertulia.api.measuring import figures_of_runs
 from tertulia.models.local.sentence_model import LibraryModel
 from tertulia.runs.access.model_names import embedder_of
 from tertulia.state.errors import UsageError
@@ -64,6 +66,10 @@ def test_runs_of_two_embedders_are_compared_by_one_that_is_named(cli: Cli, serve
     runs = [run["run"] for run in cli("runs", "--json").json["runs"]]
     cli("metrics", *runs).complains(2, "the embedders multi and other", "name one for all of them: --embedder other")
     assert cli("metrics", *runs, "--embedder", "multi", "--json").json["embedder"] == "multi"
+    records = [(run.record, "tidewell") for run in tt.open_store("tertulia.db").runs()]
+    with pytest.raises(UsageError, match="name one for all of them: embedder=other"):
+        figures_of_runs(tt.Store("tertulia.db"), records, ["to_the_point"])
+    assert figures_of_runs(tt.Store("tertulia.db"), records, ["dist1"])  # of words alone
 
 
 def test_an_embedder_that_is_not_there_is_said_before_a_model_is_opened(
