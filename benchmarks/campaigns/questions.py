@@ -226,7 +226,7 @@ def _document(kind: str, name: str) -> str:
     try:
         with SqlStore.open(Path(STORE)) as store:
             if kind == "similarity":
-                return json_text(similarity_page(store, name.split(","), lambda: open_embedder("rehearsal")))
+                return json_text(similarity_page(store, name.split(","), open_embedder))
             return json_text(document_at(store, path, dict([query.split("=")] if query else [])))
     except TertuliaError as error:
         return f"error: {error}"

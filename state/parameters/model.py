@@ -55,6 +55,11 @@ class SamplingParameters(ParameterGroup):
     surrogate: str | None = Field(
         None, description="a local model that scores the replies of a model that shows no attention (docs/models.md)"
     )
+    embedder: str | None = Field(
+        None,
+        description="the embedder of memories and lines, by which they are retrieved and compared: a folder or a hub "
+        "id, for a language that the embedded one can't read (docs/languages.md); unset: minilm",
+    )
     temperature: float | None = Field(
         None, gt=0, le=5, description="unset: the model's own, 0.8 for most (APP §5, Table 3)"
     )

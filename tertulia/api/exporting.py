@@ -53,8 +53,9 @@ class Exported:
             run.export("inspect", "run.eval")
 
         Args:
-            format: `jsonl`, `dialogues`, `messages` or `sdialog`; `inspect` (Inspect's log, `.eval` or `.json`), `otel`
-                (OpenTelemetry spans); `dataset` (for Hugging Face's `datasets`) and `mlflow`, which are folders.
+            format: `jsonl`, `csv` (a row per turn), `dialogues`, `messages` or `sdialog`; `inspect` (Inspect's log,
+                `.eval` or `.json`), `otel` (OpenTelemetry spans); `dataset` (for Hugging Face's `datasets`) and
+                `mlflow`, which are folders.
             out: The file, or the folder, which is made if it is missing.
             force: Whether files that exist are overwritten.
 

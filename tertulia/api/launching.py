@@ -141,7 +141,7 @@ class RunLauncher:
             with closing(events_of(self.drive(opening, ask, limits))) as events:
                 for event in events:
                     if isinstance(event, RunStarted):
-                        run = event.run.run
+                        run = event.run
                     if isinstance(event, Noted):
                         warnings.warn(clean(event.text), stacklevel=4)
                     bar.show(event)

@@ -1,7 +1,7 @@
 """Measurements of an experiment or a run in Python: the figures of the commands, as records."""
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from html import escape
@@ -20,7 +20,7 @@ from tertulia.lab.reports.report import METRICS, Findings, report_of_experiment
 from tertulia.lab.reports.report_making import findings_of, measurers_of
 from tertulia.metrics.statistics import CaseMean
 from tertulia.runs.access.engines import ModelAccess
-from tertulia.runs.access.model_names import EMBEDDER, REHEARSAL
+from tertulia.runs.access.model_names import embedder_of
 from tertulia.state.errors import SettingError, UsageError, nearest_hint
 from tertulia.state.language_model import Embedder
 from tertulia.state.parameters import Parameters
@@ -184,9 +184,8 @@ def figures_of_runs(
     check_argument("embedder", embedder, str, "an embedder is named by a text: 'minilm'")
     found = []
     with handle.opened() as store:
-        model = None
+        model = _LazyEmbedder(embedder, lambda: _embedder_of([run for run, _ in runs]))
         for run, case in runs:
-            model = model or _LazyEmbedder(embedder or (REHEARSAL if run.rehearsed else EMBEDDER))
             values = figures_of_run(store, run, case, metrics, model)
             found.append({metric: values.get(metric) for metric in metrics})
     return found
@@ -206,15 +205,21 @@ def found_in(
     check_argument("fluency_model", reader, str, "a model is named by a text, or 'none'")
     report = report_of_experiment(experiment, baseline, metrics, axis)
     access = ModelAccess().naming([name for name in (embedder, reader) if name is not None])
-    measurers = measurers_of(
-        experiment, embedder, reader, _LazyEmbedder, lambda name: access.language_model(name, Parameters())
-    )
     with handle.opened() as store:
         results = read_results(store, experiment)
         if not results.runs:
             raise UsageError(f"no trial of experiment {experiment.name!r} is finished; the same sweep goes on with it")
+        named = embedder or _embedder_of([trial.run for trial in results.runs])
+        measurers = measurers_of(
+            results,
+            named,
+            reader,
+            lambda name: _LazyEmbedder(embedder, lambda: name),
+            lambda name: access.language_model(name, Parameters()),
+        )
         findings = findings_of(store, report, results, measurers, Provenance(()))
     for metric, reason in findings.skipped.items():
+        reason = reason.replace("--embedder ", "embedder=")
         warnings.warn(f"{metric} was not measured, {reason}", stacklevel=5)
     return findings
 
@@ -245,14 +250,25 @@ def _mean(found: CaseMean) -> tuple[float | None, float | None, float | None, in
     return found.value, found.ci_low, found.ci_high, found.cases, found.trials
 
 
+def _embedder_of(runs: Sequence[RunRecord]) -> str:
+    """Return `embedder_of` these runs; its error names the argument, not the option of a command."""
+    try:
+        return embedder_of(run.embedder for run in runs)
+    except UsageError as error:
+        raise UsageError(str(error).replace("--embedder ", "embedder=")) from None
+
+
 class _LazyEmbedder:
     """An embedder that is opened when the first text is embedded: words are counted without it."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str | None, recorded: Callable[[], str]) -> None:
+        """Note the embedder that the user names, and one that a store names, for use without the other."""
+        self._name, self._recorded = name, recorded
 
     @cached_property
     def _opened(self) -> Embedder:
+        if self._name is None:
+            return ModelAccess().embedder(self._recorded())
         return ModelAccess().naming([self._name]).embedder(self._name)
 
     @property

@@ -31,8 +31,8 @@ class ProgressBar:
         if isinstance(event, RunStarted):
             from tqdm import tqdm
 
-            total = Parameters.model_validate(event.run.parameters).max_turns
-            self._bar = tqdm(desc=f"run {event.run.run}", initial=len(event.turns), total=total, unit="turn")
+            total = Parameters.model_validate(event.record.parameters).max_turns
+            self._bar = tqdm(desc=f"run {event.run}", initial=len(event.turns), total=total, unit="turn")
         if self._bar is None:
             return
         match event:

@@ -32,6 +32,7 @@ from tertulia.state.seat import Answer, Invitation
 from tertulia.state.text import counted
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.actions import shown_turns
+from tertulia.views.reading.documents import line_documents
 from tertulia.views.reading.rewritten import rewritten_turns
 from tertulia.views.wording.phrases import ENDINGS
 
@@ -119,10 +120,10 @@ class LiveRun:
                 self._line.write(lambda: print_end(self._store, event, self._as_json))
 
     def _print_start(self, started: RunStarted) -> None:
-        print_heading(self._start, started.run)
-        edited = rewritten_turns(self._store, started.run.run, started.turns)
+        print_heading(self._start, started.record)
+        edited = rewritten_turns(self._store, started.run, started.turns)
         for turn in started.turns:
-            self._print_turn(started.run.run, turn, turn.turn in edited)
+            self._print_turn(started.run, turn, turn.turn in edited)
 
     def _print_turn(self, run: str, turn: Turn, is_edited: bool) -> None:
         if self._sets_apart:
@@ -142,7 +143,9 @@ def print_end(store: SqlStore, end: RunEnded | SimulationEnded, as_json: bool) -
     if end.status != "finished":
         progress().print(plain(f"to go on: tertulia {end.way_on}{store_hint(store)}"))
     if as_json:
-        print_json({name: value for name, value in vars(end).items() if name != "error"})
+        document = {name: value for name, value in vars(end).items() if name != "error"}
+        lines = {"lines": line_documents(store, end.run)} if isinstance(end, RunEnded) else {}
+        print_json(document | lines)
 
 
 def store_hint(store: SqlStore) -> str:

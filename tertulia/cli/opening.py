@@ -33,10 +33,10 @@ def open_language_model(
         return model_access(line, [name] if is_named else [], with_code).language_model(name, parameters)
 
 
-def open_embedding_model(name: str) -> Embedder:
-    """Open the embedder that the command names, or raise `TertuliaError`."""
-    with status_line(f"loading {name}") as line:
-        return model_access(line, [name]).embedder(name)
+def open_embedding_model(name: str | None, recorded: str) -> Embedder:
+    """Open the embedder that the command names, else the one that a store names, or raise `TertuliaError`."""
+    with status_line(f"loading {name or recorded}") as line:
+        return model_access(line, [name] if name else ()).embedder(recorded if name is None else name)
 
 
 @contextmanager

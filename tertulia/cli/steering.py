@@ -11,6 +11,7 @@ from tertulia.cli.environment import model_access, print_note
 from tertulia.cli.opening import open_embedding_model
 from tertulia.cli.terminal.output import plain, progress
 from tertulia.cli.terminal.status_line import StatusLine, status_line
+from tertulia.runs.access.model_names import EMBEDDER
 from tertulia.runs.access.named_files import files_named, folder_of_store, require_files
 from tertulia.runs.driving.events import Event, RunEnded, TurnFinished
 from tertulia.runs.planning.request import DEFAULT_MODEL, RunRequest
@@ -129,7 +130,8 @@ def steered(
         progress().print(
             plain(f"calibrating λ: {len(pilot.removal_factors)} × {pilot.trials} conversations", "dim"), highlight=False
         )
-        embed = open_embedding_model("minilm").embed if task.metric == "sim" else None
+        named, asked = request.settings.get("embedder"), plan.parameters.embedder or EMBEDDER
+        embed = open_embedding_model(named, asked).embed if task.metric == "sim" else None
         with exit_when_interrupted(), status_line("calibrating λ") as line:
             shown = PilotProgress(line, pilot.utterances)
             access = model_access(line, [model], with_code)

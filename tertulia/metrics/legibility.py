@@ -3,13 +3,15 @@
 1. Each letter of the texts becomes another one of theirs: no word is left.
 2. An embedder that knows the words puts the two far apart. One whose vocabulary has only the letters of a script, or
    none of them, does not: for it, any two texts in that script are alike.
-3. Embedders differ in the lowest cosine that they give to anything, so the likeness is taken above that.
+3. A text in several scripts is read if each of its parts is: half Chinese, half English, it is not.
+4. Embedders differ in the lowest cosine that they give to anything, so the likeness is taken above that.
 
 `minilm` has, of two dialogues of two lines: English 0.0 to 0.1, German, French and Spanish 0.1 to 0.3; Russian 0.4 to
 0.6, Arabic, Greek, Hindi, Japanese, Korean and Chinese 0.5 to 0.9, Thai 0.7 to 1.0.
 """
 
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
@@ -34,8 +36,14 @@ _EXCHANGES, _TEXTS, _LETTERS = 4, 3, 400
 #: The least range of cosines that is reckoned with: with less, an embedder tells nothing apart in any language.
 _LEAST_RANGE = 0.05
 
+#: An embedder of some fifty languages, on the hub (Reimers and Gurevych 2020).
+MULTILINGUAL = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
+
 #: With fewer letters, what is said can't be told from its form.
 _FEWEST_LETTERS = 16
+
+#: The share of a text's letters from which a script counts; a Chinese line has a third of an English line's letters.
+_LEAST_SHARE = 1 / 8
 
 #: How figures that are taken of vectors begin.
 _OF_VECTORS = ("sim", "vendi", "max_sim")
@@ -50,12 +58,16 @@ _SAMPLES = (
 
 def unread(cases: Mapping[str, Sequence[str]], embed: Embed) -> dict[str, float]:
     """Return the cases whose texts an embedder can't read, each with its likeness."""
-    chosen = {case: list(_some(texts)) for case, texts in cases.items()}
+    chosen = {case: _by_script(list(_some(texts))) for case, texts in cases.items()}
     if not any(chosen.values()):
         return {}
     lowest = min(_likeness([text], embed) for text in _SAMPLES)
     scale = max(1 - lowest, _LEAST_RANGE)
-    found = {case: (_likeness(texts, embed) - lowest) / scale for case, texts in chosen.items() if texts}
+    found = {
+        case: (max(_likeness(texts, embed) for texts in parts) - lowest) / scale
+        for case, parts in chosen.items()
+        if parts
+    }
     return {case: likeness for case, likeness in found.items() if likeness > _HIGHEST}
 
 
@@ -72,8 +84,9 @@ def without_vectors(figures: R) -> R:
 
 
 def why_unread(embedder: str, likeness: float) -> str:
-    """Return the reason why nothing is measured by an embedder, as a clause."""
-    return f"as {embedder} can't read their language: {likeness_in_words(likeness)}; name an embedder that knows it"
+    """Return the reason why nothing is measured by an embedder, as a clause with the option of another."""
+    words = likeness_in_words(likeness)
+    return f"as {embedder} can't read their language: {words}; name one that can: --embedder {MULTILINGUAL}"
 
 
 def likeness_in_words(likeness: float) -> str:
@@ -86,6 +99,23 @@ def _some(texts: Sequence[str]) -> Iterator[str]:
     readable = [text for text in dict.fromkeys(texts) if sum(map(str.isalpha, text[:_LETTERS])) >= _FEWEST_LETTERS]
     places = {round(part * (len(readable) - 1) / (_TEXTS - 1)) for part in range(_TEXTS)} if readable else ()
     yield from (readable[place][:_LETTERS] for place in sorted(places))
+
+
+def _by_script(texts: Sequence[str]) -> list[list[str]]:
+    """Return the parts of texts in each script that has letters enough, of texts of which it is an eighth or more."""
+    letters = [Counter(_script(sign) for sign in text if sign.isalpha()) for text in texts]
+    return [
+        ["".join(sign for sign in text if _script(sign) in (script, None)) for text in written]
+        for script, count in sum(letters, Counter[str | None]()).items()
+        if count >= _FEWEST_LETTERS
+        and (written := [t for t, of in zip(texts, letters, strict=True) if of[script] >= _LEAST_SHARE * of.total()])
+    ]
+
+
+def _script(sign: str) -> str | None:
+    """Return the script of a letter; Japanese has one."""
+    script = unicodedata.name(sign, "").partition(" ")[0] if sign.isalpha() else None
+    return "CJK" if script in ("HIRAGANA", "KATAKANA") else script
 
 
 def _likeness(texts: Sequence[str], embed: Embed) -> float:

@@ -54,7 +54,7 @@ T = TypeVar("T")
 
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 PRECISIONS: tuple[Precision, ...] = ("auto", "float32", "bfloat16", "float16")
-REHEARSAL = "rehearsal"
+REHEARSAL, EMBEDDER = "rehearsal", "minilm"
 
 #: Beginnings of the names of hosted models, with their providers.
 _HOSTED = {
@@ -154,6 +154,16 @@ def rehearsal_of(name: str) -> LanguageModel:
     return model
 
 
+def check_embedder(name: str) -> None:
+    """Refuse a name that no embedder can have, before anything is loaded.
+
+    Raises:
+        NotFoundError: There is no such folder, or no embedder of that name.
+    """
+    if name not in (EMBEDDER, REHEARSAL):
+        _require_source(name, nearest_hint(name, (EMBEDDER, REHEARSAL)), kind="embedder")
+
+
 def open_embedder(name: str, report: Report | None = None, kept: KeptVectors | None = None) -> Embedder:
     """Return the embedder of that name.
 
@@ -162,8 +172,10 @@ def open_embedder(name: str, report: Report | None = None, kept: KeptVectors | N
         kept: Known vectors of `minilm`, to which new ones are added; with them, it is loaded when one is missing.
 
     Raises:
+        NotFoundError: There is no such folder, or no embedder of that name.
         ModelError: It can't be loaded.
     """
+    check_embedder(name)
     if name == REHEARSAL:
         from tertulia.models.rehearsal import RehearsalEmbedder
 
@@ -348,11 +360,13 @@ def _named_reason(name: str) -> Iterator[None]:
         raise AttentionUnavailableError(f"the model {name!r} can't be used: {error}; take another model") from error
 
 
-def _require_source(name: str, hint: str, works: str = "a folder, or a hub id such as owner/name,") -> None:
+def _require_source(
+    name: str, hint: str, works: str = "a folder, or a hub id such as owner/name,", kind: str = "model"
+) -> None:
     if not Path(name).exists() and (name.startswith(("/", ".", "~")) or name.count("/") > 1):
         raise NotFoundError(f"no such folder: {name}")
-    if "/" not in name and not Path(name).exists():
-        raise NotFoundError(f"unknown model {name!r}{hint}; {works} works too")
+    if not name or ("/" not in name and not Path(name).exists()):
+        raise NotFoundError(f"unknown {kind} {name!r}{hint}; {works} works too")
 
 
 def _load_parts(

@@ -64,7 +64,7 @@ def build_app(
     store: StoreAddress,
     token: str | None = None,
     command: Sequence[str] | None = None,
-    open_embedder: Callable[[], Embedder] | None = None,
+    open_embedder: Callable[[str], Embedder] | None = None,
     reports: Path = Path("reports"),
     seats_file: Path | None = None,
     check: Check | None = None,
@@ -75,7 +75,7 @@ def build_app(
         store: May be missing until it is made.
         token: The token that every request must have; `None`: none.
         command: The program and arguments before `fork` and `resume`, which the page may start; `None`: it may not.
-        open_embedder: Opens the embedder for similarities when they are asked for; `None`: they are not measured.
+        open_embedder: Opens an embedder by name when similarities are asked for; `None`: they are not measured.
         reports: The folder with the reports of experiments.
         seats_file: Keeps the tokens of seats, if commands may be started.
         check: Measures the units that a line leaned on, and keeps that in the store; `None`: nothing is measured.
@@ -154,7 +154,7 @@ class Pages:
         store: StoreAddress,
         token: str | None,
         starter: Starter | None,
-        open_embedder: Callable[[], Embedder] | None,
+        open_embedder: Callable[[str], Embedder] | None,
         reports: Path,
         check: Check | None,
     ) -> None:

@@ -40,7 +40,9 @@ async def test_a_stream_gives_each_turn_and_leaves_the_loop_free() -> None:
     assert [turn.turn for turn in finished] == [1, 2, 3]
     assert isinstance(events[0], tt.RunStarted)
     assert isinstance(events[-1], RunEnded)
-    assert tuple(finished) == tt.open_store("tertulia.db").run().turns
+    run = tt.open_store("tertulia.db").run()
+    assert tuple(finished) == run.turns
+    assert {event.run for event in events} == {run.id}  # type: ignore[union-attr]  # none is of a town
 
 
 async def test_who_stops_reading_interrupts_the_run_and_it_resumes() -> None:

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.commands import Cli, rehearse, utterances, write_prompt
@@ -18,6 +19,12 @@ from tertulia.state.records import Prompt, Unit
 
 ROOT = Path(__file__).parents[2]
 
+
+def lines(cli: Cli, run: str) -> list[dict[str, Any]]:
+    turns = cli("show", run, "--json").json["turns"]
+    return [{name: turn[name] for name in ("turn", "speaker", "text")} for turn in turns]
+
+
 # --- shapes ---------------------------------------------------------------------------------------------------------
 
 
@@ -28,7 +35,9 @@ def test_run_prints_its_id_at_once_and_one_line_last(cli: Cli) -> None:
         "status": "finished",
         "turns": 3,
         "ended_by": "rounds",
+        "lines": lines(cli, "@last"),
     }
+    assert cli("fork", "@last", "--at", "2", "--json").json["lines"] == lines(cli, "@last")
 
 
 def test_run_and_resume_tell_the_conversation(cli: Cli) -> None:
@@ -42,7 +51,8 @@ def test_a_finished_run_is_not_driven_again(cli: Cli, monkeypatch: pytest.Monkey
     run = rehearse(cli)
     monkeypatch.setattr("tertulia.models.loading.open_model", lambda *_, **__: pytest.fail("a model was opened"))
     result = cli("resume", "@last", "--json")
-    assert result.json == {"run": run, "status": "finished", "turns": len(utterances(cli, run)), "ended_by": "rounds"}
+    told = {"turns": len(utterances(cli, run)), "ended_by": "rounds", "lines": lines(cli, run)}
+    assert result.json == {"run": run, "status": "finished", **told}
     assert "finished" in result.err
     assert "fork" in result.err
 

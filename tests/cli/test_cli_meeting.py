@@ -12,6 +12,7 @@ MEETING = ("run", "team_building", "--rehearse", "--rounds", "2")
 @pytest.mark.parametrize("name", MEETINGS)
 def test_the_shipped_meetings_run(cli: Cli, name: str) -> None:
     ended = cli("run", name, "--rehearse", "--rounds", "2", "--json").json
+    assert [line["turn"] for line in ended.pop("lines")] == [1, 2]
     assert ended == {"run": ended["run"], "status": "finished", "turns": 2, "ended_by": "rounds"}
     people = [attendee.persona.name for attendee in resolve(name, tuple(MECHANISMS)).participants]  # type: ignore[union-attr]
     shown = cli("show", ended["run"], "--json").json

@@ -1,8 +1,10 @@
 """`export`: every record in JSON lines, a transcript that no text can break, and never half a file."""
 
+import csv
 import json
 import re
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from markdown_it.token import Token
 from support.commands import Cli
 from support.group_stored import NAMES, ROUNDS, a_meeting, write_meeting
 from support.stored import a_run
+from support.town_stored import write_town
 
 from tertulia.state.records import Turn, TurnRecord
 from tertulia.state.text import clean
@@ -74,6 +77,17 @@ def test_every_call_is_there_with_its_prompt(cli: Cli, store: SqlStore) -> None:
             assert told[line["prompt"]][0] == f"You are {line['agent']}."
             assert line["asked_for"] == "generate"
             assert line["replies"][0]["fields"]
+
+
+# --- a table ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_town_is_a_table_of_its_conversations(cli: Cli, store: SqlStore) -> None:
+    town = write_town(store).simulation
+    conversed = [met.run for met in store.simulations.encounters(town) if met.run]
+    rows = list(csv.DictReader(StringIO(cli("export", town, "--csv", "-").out, newline="")))
+    assert list(dict.fromkeys(row["run"] for row in rows)) == conversed
+    cli("export", "n0ne", "--csv", "-").complains(3, "no run 'n0ne'")
 
 
 # --- the transcript -------------------------------------------------------------------------------------------------

@@ -182,7 +182,7 @@ def test_what_can_not_be_is_told(cli: Cli, held: RunRecord) -> None:
     cli("inventory", "@last", "--model", "smolm2").complains(3, "unknown model 'smolm2'", "smollm2")
     cli("inventory", "none").complains(3, "no run 'none'")
     cli("behaviour", "@last", "--labelled-by", "prototype").complains(3, "unknown model 'prototype'")
-    cli("behaviour", "@last", "--embedder", "./nowhere").complains(1, "nowhere")
+    cli("behaviour", "@last", "--embedder", "./nowhere").complains(3, "no such folder: ./nowhere")
 
 
 @pytest.mark.parametrize("change", ["answers = '{}'", "answers = answers || ' '", "last = 29", "model = 'x'"])

@@ -1,13 +1,15 @@
 """Names of somebody else's that a shell, a spreadsheet or SQLite would obey, and what is said of stores."""
 
+import csv
+import io
 import sqlite3
 from pathlib import Path
 
 import pytest
 from support.commands import Cli
 
-from tertulia.lab.pages.page_data import csv_rows
 from tertulia.models.local.hub import load
+from tertulia.state.csv_rows import csv_rows
 from tertulia.state.errors import StorageError, TrustError
 from tertulia.state.text import path_argument, shell_argument
 from tertulia.storage.addresses import ServerAddress
@@ -29,6 +31,13 @@ def test_a_text_that_a_spreadsheet_would_compute_is_no_formula() -> None:
         "-1,-0.5,,True",
     ]
     assert all(line.lstrip('"').startswith("'") for line in csv_rows([[texts[4]], [texts[5]]]))
+
+
+def test_a_text_of_a_table_is_read_as_it_was_but_for_what_a_terminal_would_obey() -> None:
+    texts = ['She said "no",\nand left.', "a,b;c", "港口，风暴", "\x1b[31mred\x07", "\x00", "=1+1\n-2"]
+    written = "".join(f"{row}\r\n" for row in csv_rows([texts]))
+    (read,) = csv.reader(io.StringIO(written, newline=""), strict=True)
+    assert read == [*texts[:3], "�[31mred�", "�", "'=1+1\n-2"]
 
 
 def test_a_name_in_a_command_to_paste_is_no_option() -> None:

@@ -192,7 +192,9 @@ def test_a_server_that_a_scenario_names_is_not_asked(cli: Cli, served: Served, k
     assert not Path("tertulia.db").exists()
 
 
-@pytest.mark.parametrize("setting", ["participant", "judge_model", "thinking_model", "surrogate", "picture_model"])
+@pytest.mark.parametrize(
+    "setting", ["participant", "judge_model", "thinking_model", "surrogate", "picture_model", "embedder"]
+)
 def test_a_hub_id_that_a_scenario_names_is_refused_before_any_model_is_opened(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, setting: str
 ) -> None:
@@ -251,9 +253,11 @@ def test_an_embedder_that_a_store_names_is_not_loaded(cli: Cli, monkeypatch: pyt
         (row,) = Table(store.file, "runs").select("")
         Table(store.file, "runs").update(row, "run", embedder="./evil", model="smollm2")
     monkeypatch.setattr("tertulia.models.loading.open_model", lambda *_, **__: pytest.fail("opened"))
-    refused = cli("resume", "@last")
-    assert refused.code == 2
-    assert "the embedder './evil' is named by a store" in refused.err
+    cli("resume", "@last").complains(3, "no such folder: ./evil")
+    Path("evil").mkdir()
+    cli("resume", "@last").complains(
+        2, "the embedder './evil' is named by a file, and not by you", f"tertulia trust {Path('evil').resolve()}"
+    )
 
 
 # --- what is remembered ---------------------------------------------------------------------------------------------

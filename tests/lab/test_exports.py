@@ -1,5 +1,7 @@
 """Exports for other tools: what of a run is in them, and what is refused; test_exports_read.py has their readers."""
 
+import csv
+import io
 import json
 import os
 import zipfile
@@ -13,6 +15,7 @@ from support.exported_runs import Rehearsed, rehearse_all, said
 
 from tertulia.lab.exports.dataset import COLUMNS
 from tertulia.state.errors import UsageError
+from tertulia.state.records import Turn
 from tertulia.storage.store import SqlStore
 
 TOOLS = ("inspect", "otel", "dataset", "mlflow")
@@ -216,3 +219,47 @@ def test_messages_are_what_was_said(export: Callable[..., Any], runs: Rehearsed,
     run = runs.store.run(getattr(runs, kind))
     (sample,) = json.loads(export(run.id, "--format", "inspect").out)["samples"]
     assert [[m["metadata"]["speaker"], m["content"]] for m in sample["messages"]] == said(run)
+
+
+def table(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+
+
+def test_a_table_has_a_row_for_each_turn_of_each_run(export: Callable[..., Any], runs: Rehearsed) -> None:
+    kinds = (runs.dialogue, runs.fork, runs.meeting, runs.album)
+    assert export(*kinds, "--csv", "turns.csv").code == 0
+    written = Path("turns.csv").read_bytes().decode()
+    rows = table(written)
+    assert written.count("\r\n") == len(rows) + 1
+    for name in kinds:
+        run = runs.store.run(name)
+        of_run = [row for row in rows if row["run"] == name]
+        assert [[row["speaker"], row["text"]] for row in of_run if row["speaker"]] == said(run)
+        assert {row["seed"] for row in of_run} == {str(run.seed)}
+        assert {float(row["removal_factor"]) for row in of_run} == {run.parameters.removal_factor}
+        assert {row["turn"] for row in of_run} == {str(turn.turn) for turn in run.turns}
+    assert export(*kinds, "--csv", "-").out == written
+    assert export(*kinds, "--format", "csv").out == written
+    (file,) = runs.store.run(runs.dialogue).export("csv", "one.csv")
+    assert table(file.read_bytes().decode()) == [row for row in rows if row["run"] == runs.dialogue]
+    trials = table(export("--experiment", runs.experiment, "--csv", "-").out)
+    assert {(row["case"], row["setting"], row["trial"]) for row in trials} == {
+        (f"tidewell:{case}", setting, "1") for case in (0, 1) for setting in ("λ = 0", "λ = 1")
+    }
+
+
+def test_a_long_run_is_read_in_pieces(
+    monkeypatch: pytest.MonkeyPatch, export: Callable[..., Any], runs: Rehearsed
+) -> None:
+    whole = export(runs.dialogue, runs.album, "--csv", "-").out
+    read: list[int] = []
+    turns = SqlStore.turns
+
+    def noted(self: SqlStore, run: str, first: int = 1, last: int | None = None) -> list[Turn]:
+        read.append(0 if last is None else last + 1 - first)
+        return turns(self, run, first, last)
+
+    monkeypatch.setattr(SqlStore, "turns", noted)
+    monkeypatch.setattr("tertulia.views.reading.exchanges._AT_ONCE", 2)
+    assert export(runs.dialogue, runs.album, "--csv", "-").out == whole
+    assert set(read) == {2}

@@ -20,7 +20,7 @@ def longer(words: str) -> tuple[Any, ...]:
 @pytest.fixture
 def store(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqlStore]:
     """A store with a run of each setting, and an embedder that needs no weights."""
-    monkeypatch.setattr("tertulia.cli.lab.reports_of_runs.open_embedding_model", lambda name: LetterEmbedder())
+    monkeypatch.setattr("tertulia.cli.lab.reports_of_runs.open_embedding_model", lambda *_: LetterEmbedder())
     with SqlStore.open(Path("tertulia.db")) as opened:
         opened.make_file()
         write_album_run(opened, an_album_run("aaaa", "low"))

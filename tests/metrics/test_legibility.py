@@ -14,7 +14,7 @@ import yaml
 from support.commands import Cli
 
 from tertulia.metrics.diversity import Dialogue, dialogue_text
-from tertulia.metrics.legibility import unread
+from tertulia.metrics.legibility import MULTILINGUAL, unread
 from tertulia.models.local.embedded import TRAITS
 from tertulia.models.local.embedder import SentenceEmbedder
 from tertulia.models.rehearsal import RehearsalEmbedder
@@ -91,6 +91,17 @@ def test_an_embedder_that_knows_the_words_of_a_script_reads_it() -> None:
     assert unread(cases, RehearsalEmbedder().embed) == {}
 
 
+@pytest.mark.parametrize("language", LANGUAGES.keys() - READ)
+def test_a_text_in_two_scripts_is_not_read_if_one_of_them_is_not(language: str, minilm: SentenceEmbedder) -> None:
+    half = zip(dialogues_in("en"), dialogues_in(language), strict=True)
+    lines = [dialogue_text([first, second]) for (first, _), (_, second) in half]
+    assert unread({str(pair): pair for pair in combinations(lines[:4], 2)}, minilm.embed).keys() == {
+        str(pair) for pair in combinations(lines[:4], 2)
+    }
+    names = [dialogue_text([("Ann", first), ("Ben", second)]) for (_, first), (_, second) in dialogues_in(language)[:2]]
+    assert unread({"": names, "en": [*map(dialogue_text, dialogues_in("en")[:2])]}, minilm.embed).keys() == {""}
+
+
 def test_texts_without_letters_and_single_dialogues_are_left_alone(minilm: SentenceEmbedder) -> None:
     assert unread({"a": ["A: 12!", "B: 13."], "b": []}, minilm.embed) == {}
     assert measured({"zh": dialogues_in("zh")[:1]}, minilm).unread == {}
@@ -119,6 +130,7 @@ def test_the_command_says_why_nothing_is_measured(cli: Cli) -> None:
     Path("d.jsonl").write_text("\n".join(lines), encoding="utf-8")
     shown = " ".join(cli("metrics", "d.jsonl").out.split())
     assert "not measured: sim and vendi of 港, as minilm can't read their language: with every letter" in shown
+    assert f"name one that can: --embedder {MULTILINGUAL}" in shown
     assert cli("metrics", "d.jsonl", "--json").json["cases"]["港"]["sim"] is None
 
 
@@ -136,6 +148,7 @@ def test_a_run_whose_memories_are_not_read_says_so(minilm: SentenceEmbedder) -> 
     )
     model = SimpleNamespace(id="m", traits=TRAITS)
     context = SimpleNamespace(
+        run="k3f9",
         start=start,
         parameters=Parameters().with_settings({"removal_factor": 0}),
         model=model,
@@ -143,4 +156,7 @@ def test_a_run_whose_memories_are_not_read_says_so(minilm: SentenceEmbedder) -> 
         embedder=minilm,
     )
     (note,) = language_notes(context)  # type: ignore[arg-type]
-    assert note.startswith("minilm can't read the memories of 李雷: with every letter exchanged")
+    assert note.startswith(
+        "memories are retrieved by minilm, which can't read those of 李雷: with every letter exchanged"
+    )
+    assert f"tertulia fork k3f9 --at 1 --set embedder={MULTILINGUAL}, or" in note

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -159,4 +160,25 @@ def save_tied(folder: Path) -> Path:
                 parameter.mul_(8)
     model.save_pretrained(folder)
     tiny_tokenizer().save_pretrained(folder)
+    return folder
+
+
+def save_tiny_embedder(folder: Path) -> Path:
+    """Save a tiny model that embeds texts to a folder, as sentence-transformers loads it, and return the folder."""
+    from sentence_transformers import SentenceTransformer
+
+    torch.manual_seed(0)
+    size: dict[str, Any] = {
+        "hidden_size": 16,
+        "intermediate_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+    }
+    model = transformers.BertModel(transformers.BertConfig(vocab_size=VOCABULARY, **size))
+    bare = folder.with_name(f"{folder.name} bare")
+    model.save_pretrained(bare)
+    tokenizer = deepcopy(tiny_tokenizer())
+    tokenizer.pad_token = tokenizer.eos_token
+    tokenizer.save_pretrained(bare)
+    SentenceTransformer(str(bare)).save(str(folder))
     return folder

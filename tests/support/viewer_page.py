@@ -57,7 +57,7 @@ def serving(
     token: str | None = None,
     command: Sequence[str] | None = None,
     port: int = 0,
-    open_embedder: Callable[[], Embedder] | None = None,
+    open_embedder: Callable[[str], Embedder] | None = None,
     check: Check | None = None,
 ) -> Iterator[str]:
     """Serve a store on the loopback, and yield the address, which ends with a slash.

@@ -104,7 +104,7 @@ def similarity(path: Path, *given: str | LetterEmbedder) -> float:
 
 
 def test_similarity_is_refused_where_it_can_not_be_measured(path: Path, runs: list[tertulia.Run]) -> None:
-    def missing() -> LetterEmbedder:
+    def missing(name: str) -> LetterEmbedder:
         raise ModelError("the embedder needs a package that is not installed")
 
     with serving(path, open_embedder=missing) as address:

@@ -44,7 +44,7 @@ def behaviour(
         acts = None
         if count and labelled_by != _PROTOTYPES:
             acts = acts_by_model(turns, ask(opened, record, labelled_by, speech_act_requests(turns)))
-        compared_with = open_embedding_model(embedder) if count else None
+        compared_with = open_embedding_model(embedder, "") if count else None
         with status_line(f"comparing {count} lines"):
             report = behaviour_report(opened, record, compared_with, embedder, acts, labelled_by)
     if as_json:

@@ -11,6 +11,7 @@ from tertulia.cli.terminal.output import data, plain, print_json
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.terminal.tables import Row, print_columns, print_table
 from tertulia.cli.views.live import print_encounter, print_town
+from tertulia.runs.access.model_names import embedder_of
 from tertulia.state.errors import UsageError
 from tertulia.state.town import Simulation
 from tertulia.storage.store import SqlStore
@@ -103,7 +104,7 @@ def _list(simulations: Sequence[Simulation], as_json: bool) -> None:
 
 
 def _show_days(store: SqlStore, simulation: Simulation, embedder: str | None, as_json: bool) -> None:
-    opened = open_embedding_model(embedder or simulation.embedder)
+    opened = open_embedding_model(embedder, simulation.embedder)
     with status_line("comparing conversations"):
         rows = day_rows(store, simulation, opened)
     agreements = town_agreements(store, simulation)
@@ -140,7 +141,8 @@ def _print_agreements(agreements: Sequence[TownAgreement]) -> None:
 
 
 def _show_trials(store: SqlStore, simulations: Sequence[Simulation], embedder: str | None, as_json: bool) -> None:
-    opened = open_embedding_model(embedder or simulations[0].embedder)
+    recorded = "" if embedder else embedder_of(simulation.embedder for simulation in simulations)
+    opened = open_embedding_model(embedder, recorded)
     with status_line("comparing conversations"):
         rows = trial_rows(store, simulations, opened)
     if as_json:

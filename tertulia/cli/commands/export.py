@@ -22,7 +22,7 @@ from tertulia.views.wording.transcript import transcript
 
 RunsOrNone = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[RUN]...", help="Ids of runs, or @last; none with --experiment."),
+    typer.Argument(metavar="[RUN]...", help="Ids of runs or simulations, or @last; none with --experiment."),
 ]
 HtmlOption = Annotated[
     Path | None,
@@ -35,7 +35,7 @@ FormatOption = Annotated[
     typer.Option(
         "--format",
         metavar="NAME",
-        help="Write to --out: jsonl, dialogues, messages (of chat models), sdialog (SDialog's JSON), inspect "
+        help="Write to --out: jsonl, csv, dialogues, messages (of chat models), sdialog (SDialog's JSON), inspect "
         "(Inspect's log), dataset (for Hugging Face's datasets), mlflow, or otel (OpenTelemetry's spans).",
     ),
 ]
@@ -52,6 +52,9 @@ def export(
     run: RunsOrNone = None,
     jsonl: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write every record as a line of JSON; -: standard output.")
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a table, a row per turn; -: standard output.")
     ] = None,
     markdown: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a transcript for people; -: standard output.")
@@ -70,7 +73,7 @@ def export(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write runs to files: JSON lines for programs, a transcript or a page for people, formats of other tools.
+    """Write runs to files: JSON lines or a table, a transcript or a page for people, formats of other tools.
 
     `tertulia metrics` reads jsonl, dialogues, messages and sdialog; docs/exports.md names readers of the others.
 
@@ -79,7 +82,7 @@ def export(
     path = store_path(store)
     if out is not None and format is None:
         raise UsageError(f"--out {out} needs --format; give {', '.join(FORMATS)}")
-    named = {"jsonl": jsonl, "markdown": markdown, "html": html}
+    named = {"jsonl": jsonl, "csv": csv, "markdown": markdown, "html": html}
     with SqlStore.open(path, create=False) as opened:
         records = chosen_runs(opened, run or (), experiment)
         further = None if format is None else Export(opened, records, format, out or STANDARD_OUTPUT, force)
@@ -107,8 +110,9 @@ def _report(
 
 
 def _write(store: SqlStore, runs: Sequence[RunRecord], named: Mapping[str, Path | None], thoughts: bool) -> None:
-    if jsonl := named["jsonl"]:
-        write_lines(jsonl, exported_lines(store, runs, "jsonl"))
+    for format in ("jsonl", "csv"):
+        if file := named[format]:
+            write_lines(file, exported_lines(store, runs, format))
     if markdown := named["markdown"]:
         (run,) = runs
         write_lines(markdown, transcript(store, run, store.start(run.run), thoughts))
@@ -131,8 +135,8 @@ def _check(
     files = [*options.values(), *others]
     if not files:
         raise UsageError(
-            "nothing to export to; give --jsonl FILE, --markdown FILE, --html FILE, or several (-: standard output), "
-            "or --format NAME"
+            "nothing to export to; give --jsonl FILE, --csv FILE, --markdown FILE, --html FILE, or several "
+            "(-: standard output), or --format NAME"
         )
     if thoughts and "--markdown" not in options:
         raise UsageError("--thoughts is for the transcript; give --markdown FILE (JSON lines have them anyway)")

@@ -11,6 +11,7 @@ from tertulia.cli.opening import open_embedding_model, open_existing, open_langu
 from tertulia.cli.options import JsonOption, StoreOption
 from tertulia.cli.terminal.output import data, plain, print_json, progress
 from tertulia.cli.terminal.status_line import status_line
+from tertulia.runs.access.model_names import embedder_of
 from tertulia.state.parameters import Parameters
 from tertulia.state.store import Store
 from tertulia.views.measuring.cases import Cases, collect, is_stored_run, linked_dialogues
@@ -50,8 +51,11 @@ def metrics(
         ),
     ] = None,
     embedder: Annotated[
-        str, typer.Option(metavar="ID", help="minilm (embedded), a folder, or a Hugging Face id.")
-    ] = "minilm",
+        str | None,
+        typer.Option(
+            metavar="ID", help="minilm (embedded), a folder, or a Hugging Face id; the runs' own, else minilm."
+        ),
+    ] = None,
     against: _AgainstOption = None,
     by_index: _IndexOption = False,
     fluency: _FluencyOption = None,
@@ -84,11 +88,17 @@ def metrics(
 
 
 def _measured(
-    cases: Cases, against: Cases | None, store: Store | None, embedder: str, fluency: str | None, with_index: bool
+    cases: Cases,
+    against: Cases | None,
+    store: Store | None,
+    embedder: str | None,
+    fluency: str | None,
+    with_index: bool,
 ) -> "Measurement":
     from tertulia.views.measuring.measurement import measure_cases
 
-    opened = open_embedding_model(embedder)
+    records = (run for given in (cases, against) if given for runs in given.runs.values() for run in runs)
+    opened = open_embedding_model(embedder, "" if embedder else embedder_of(run.embedder for run in records))
     model = open_language_model(fluency, Parameters()) if fluency else None
     with status_line(f"measuring {sum(map(len, cases.dialogues.values()))} dialogues"):
-        return asyncio.run(measure_cases(cases, opened, embedder, store, against, model, with_index))
+        return asyncio.run(measure_cases(cases, opened, opened.id, store, against, model, with_index))

@@ -10,6 +10,7 @@ from tertulia.cli.option_groups import DriveOptions, grouped
 from tertulia.cli.options import ExtensionOption, InPageOption, RunArgument, SeatOption, ServersOption
 from tertulia.cli.terminal.output import plain, print_json, progress
 from tertulia.runs.planning.request import RunRequest
+from tertulia.views.reading.documents import line_documents
 
 
 @grouped
@@ -38,7 +39,8 @@ def resume(
             hint = f"run {record.run} is finished; to go on from a turn, fork it: tertulia fork --help"
             progress().print(plain(hint))
             if driving.as_json:
-                print_json(record.model_dump(include={"run", "status", "turns", "ended_by"}))
+                lines = {"lines": line_documents(opened, record.run)}
+                print_json(record.model_dump(include={"run", "status", "turns", "ended_by"}) | lines)
             return
         request = RunRequest(model=model, seat=seat, additions=additions(extension))
         reopened = partial(reopen, opened, record, request=request)

@@ -103,7 +103,7 @@ def view(
 
     try:
         check = _measure if allow_runs else None
-        app = build_app(path, secret, command, lambda: model_access().embedder("minilm"), reports, seats, check=check)
+        app = build_app(path, secret, command, lambda name: model_access().embedder(name), reports, seats, check=check)
         PageServer(app, answers).run([socket])
     except KeyboardInterrupt:
         raise typer.Exit(130) from None

@@ -5,6 +5,7 @@ import shlex
 import sys
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,6 +29,7 @@ from tertulia.storage.store import SqlStore
 
 if TYPE_CHECKING:
     from tertulia.lab.experiments.experiment import Experiment
+    from tertulia.lab.experiments.results import Results
     from tertulia.lab.reports.papers import Report
     from tertulia.lab.reports.provenance import Spent
     from tertulia.lab.reports.report import Findings
@@ -122,14 +124,15 @@ class WantedReport:
 
         check_report_folder(self.out / name, name, experiment, self.store, self.force)
 
-    def measurers(self, experiment: "Experiment") -> "Measurers":
+    def measurers(self, results: "Results") -> "Measurers":
         """Return the models that measure."""
         from tertulia.lab.reports.report_making import measurers_of
 
         def opened(name: str) -> "LanguageModel":
             return open_language_model(name, Parameters(), self.with_code, is_named=name == self.fluency_model)
 
-        return measurers_of(experiment, self.embedder, self.fluency_model, open_embedding_model, opened)
+        embeds = partial(open_embedding_model, self.embedder)
+        return measurers_of(results, self.embedder, self.fluency_model, embeds, opened)
 
 
 def write_report(
@@ -148,7 +151,7 @@ def write_report(
     from tertulia.lab.reports.report_making import control_results, make_report
 
     results = read_results(store, experiment)
-    measurers = wanted.measurers(experiment)
+    measurers = wanted.measurers(results)
     provenance = provenance_of(experiment, _command(), measurers.embedder_name, measurers.reader_name, spent)
     left = f"interrupted before the report was written; all conversations are kept; to go on: {_command()}"
     with exit_when_interrupted(left), status_line("measuring") as line:

@@ -8,7 +8,7 @@ from tertulia.cli.opening import open_embedding_model
 from tertulia.cli.terminal import asking
 from tertulia.cli.terminal.output import plain, print_json, progress
 from tertulia.cli.terminal.status_line import status_line
-from tertulia.runs.access.model_names import EMBEDDER
+from tertulia.runs.access.model_names import embedder_of
 from tertulia.state.documents import Document
 from tertulia.state.errors import UsageError
 from tertulia.storage.store import SqlStore
@@ -56,10 +56,10 @@ def _album(
     low, high = (store.run(run).run for run in inputs)
     if is_written:
         wanted.check_folder("album", f"{low}, {high}")
-    embedder = wanted.embedder or EMBEDDER
-    model = open_embedding_model(embedder)
+    recorded = "" if wanted.embedder else embedder_of(store.run(run).embedder for run in inputs)
+    model = open_embedding_model(wanted.embedder, recorded)
     with status_line("comparing"):
-        compared = compare_albums(store, low, high, model, embedder)
+        compared = compare_albums(store, low, high, model, model.id)
         return album_page(compared), album_document(compared)
 
 
@@ -76,8 +76,8 @@ def _population(
         wanted.check_folder("population", ", ".join(conversation.name for conversation in gathered))
     requests = questionnaires(store, gathered) if asked is not None else {}
     answers = {run: asking.ask(store, store.run(run), asked, of_run) for run, of_run in requests.items()}
-    embedder = wanted.embedder or EMBEDDER
-    model = open_embedding_model(embedder)
+    recorded = "" if wanted.embedder else embedder_of(conversation.embedder for conversation in gathered)
+    model = open_embedding_model(wanted.embedder, recorded)
     with status_line("measuring") as line:
-        report = measure_population(gathered, model, embedder, answers, line.show)
+        report = measure_population(gathered, model, model.id, answers, line.show)
     return population_page(report), population_document(report)

@@ -14,6 +14,7 @@ from tertulia.cli.steering import PilotProgress, read_metric
 from tertulia.cli.terminal.output import plain, print_json, progress
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.where import WhereOptions
+from tertulia.runs.access.model_names import EMBEDDER
 from tertulia.state.text import counted
 from tertulia.storage.store import SqlStore
 
@@ -45,7 +46,7 @@ def setpoint(
     chosen, metric = read_settings(settings, max_turns=rounds), read_metric(diversity_metric)
     named = read_model(model, rehearse)
     tasks = [CalibrationTask(scenario, chosen, named, metric, Pilot(pilot)) for scenario in scenarios]
-    embed = open_embedding_model("minilm").embed if metric == "sim" else None
+    embed = open_embedding_model(chosen.get("embedder"), EMBEDDER).embed if metric == "sim" else None
     with SqlStore.open(store_path(store)) as opened, exit_when_interrupted(), status_line("calibrating λ") as line:
         executor = where.executor(opened, model_access(line, [named]), additions(None))
         wanted = [level.strip() for level in levels.split(",")]

@@ -32,7 +32,7 @@ def print_measurement(console: Console, measured: Measurement) -> None:
     if measured.unread:
         cases = ", ".join(_FOLDERS.sub("ga:…/", case) for case in measured.unread)
         why = why_unread(measured.embedder, max(measured.unread.values()))
-        console.print(plain(f"not measured: sim and vendi of {cases}, {why} (--embedder ID)"))
+        console.print(plain(f"not measured: sim and vendi of {cases}, {why}"))
     console.print()
     _print_cases(console, measured.variety, mean_variety(measured.variety.values()))
     console.print()

@@ -46,7 +46,7 @@ class ExperimentProgress:
         """Take an event."""
         match event:
             case RunStarted():
-                self.failed.pop(event.run.run, None)
+                self.failed.pop(event.run, None)
             case StepStarted():
                 self._step = STEP_PHRASES.get(event.step, self._step)
             case TurnFinished():

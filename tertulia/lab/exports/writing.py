@@ -35,7 +35,7 @@ _FOLDERS = ("dataset", "mlflow")
 
 
 def chosen_runs(store: SqlStore, runs: Sequence[str], experiment: str | None) -> list[RunRecord]:
-    """Return the named runs, each once, or those of an experiment with a spoken line.
+    """Return named runs and the conversations of named simulations, each once; or runs of an experiment with a line.
 
     Raises:
         NotFoundError: There is no such run or experiment.
@@ -44,10 +44,17 @@ def chosen_runs(store: SqlStore, runs: Sequence[str], experiment: str | None) ->
     if bool(runs) == (experiment is not None):
         raise UsageError("which run? give a RUN (@last: the newest), or --experiment NAME, one of the two")
     if experiment is None:
-        return list({record.run: record for record in map(store.run, runs)}.values())
+        return list({record.run: record for name in runs for record in _runs_named(store, name)}.values())
     from tertulia.lab.exports.recorded import runs_of_experiment
 
     return runs_of_experiment(store, experiment)
+
+
+def _runs_named(store: SqlStore, name: str) -> list[RunRecord]:
+    """Return the run of that id, or the conversations of the simulation of that id."""
+    if all(known.simulation != name for known in store.simulations.all()):
+        return [store.run(name)]
+    return [store.run(encounter.run) for encounter in store.simulations.encounters(name) if encounter.run]
 
 
 class Export:

@@ -1,21 +1,18 @@
 """The data of a report: a row per row of each table and per point of each plot, as CSV and as Parquet."""
 
-import csv
 import io
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tertulia.lab.pages.page import Cell, Column, Figure, Page, Table
+from tertulia.state.csv_rows import csv_rows
 from tertulia.state.optional import importing
 from tertulia.state.written_files import write_bytes
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-#: How a text begins that a spreadsheet would compute.
-_COMPUTED = ("=", "+", "-", "@", "\t", "\r")
 
 _POINT_COLUMNS = (
     Column("panel", "panel"),
@@ -46,18 +43,6 @@ def _points(figure: Figure) -> Table:
 def csv_lines(table: Table) -> Iterator[str]:
     """Yield a table as lines of CSV, with all digits; an unknown cell is empty."""
     yield from csv_rows([_names(table.columns), *(_flat(row, table.columns) for row in table.rows)])
-
-
-def csv_rows(rows: Sequence[Sequence[Any]]) -> Iterator[str]:
-    """Yield rows as lines of CSV; `None` is empty, and a text that a spreadsheet would compute begins with `'`."""
-    for cells in rows:
-        line = io.StringIO()
-        csv.writer(line, lineterminator="").writerow([_uncomputed(cell) for cell in cells])
-        yield line.getvalue()
-
-
-def _uncomputed(cell: Any) -> Any:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_COMPUTED) else cell
 
 
 def frame(table: Table) -> "DataFrame":

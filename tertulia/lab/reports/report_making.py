@@ -35,7 +35,7 @@ from tertulia.lab.reports.report import Findings, find, report_of_experiment, sl
 from tertulia.lab.reports.report_page import report_page
 from tertulia.lab.reports.revised_turns import revised_turns
 from tertulia.metrics.inference import detectable
-from tertulia.runs.access.model_names import EMBEDDER, REHEARSAL
+from tertulia.runs.access.model_names import REHEARSAL, embedder_of
 from tertulia.runs.access.named_files import is_shipped
 from tertulia.runs.planning.request import DEFAULT_MODEL
 from tertulia.state.errors import ModelError, NotFoundError, TertuliaError
@@ -73,18 +73,22 @@ class Measurers:
 
 
 def measurers_of(
-    experiment: Experiment,
+    results: Results,
     embedder: str | None,
     reader: str | None,
     open_embedder: Callable[[str], Embedder],
     open_model: Callable[[str], LanguageModel],
 ) -> Measurers:
-    """Return the models that measure an experiment: those that are named, else the embedded ones.
+    """Return the models that measure an experiment: those that are named, else its embedder and the embedded model.
 
     Without names a rehearsed experiment needs no weights. The reader `none` leaves fluency out.
+
+    Raises:
+        UsageError: No embedder is named, and the runs have several.
     """
+    experiment = results.experiment
     is_rehearsed = experiment.model == REHEARSAL
-    of_vectors = embedder or (REHEARSAL if is_rehearsed else EMBEDDER)
+    of_vectors = embedder or embedder_of(trial.run.embedder for trial in results.runs)
     of_fluency = reader or (NO_MODEL if is_rehearsed else DEFAULT_MODEL)
     return Measurers(
         embedder=lambda: open_embedder(of_vectors),

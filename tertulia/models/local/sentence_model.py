@@ -55,7 +55,7 @@ class LibraryModel:
                 model = load(name, loaded, remedy=remedy, report=report)
             except (OSError, ValueError) as error:
                 raise ModelError(
-                    f"the embedder {name!r} can't be loaded: {first_line(error) or type(error).__name__}"
+                    f"the embedder {name!r} can't be loaded: {first_line(error) or type(error).__name__}; {remedy}"
                 ) from error
             pack_linear_layers(model)
             return cls(model)

@@ -1,5 +1,6 @@
 """The models of a run: opened once each, checked against the demands of the parameters."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -34,7 +35,7 @@ from tertulia.state.parameters.model import ModelWeights, ServerParameters
 from tertulia.state.picture_finder import PictureFinder
 from tertulia.state.questions import ServedModel
 from tertulia.state.records import ParticipantModel, RunRecord
-from tertulia.state.text import one_line
+from tertulia.state.text import one_line, shell_argument
 from tertulia.storage.sqlite.kept_vectors import VectorFile
 
 Taker = TypeVar("Taker", str, ModelRole)
@@ -196,7 +197,7 @@ class ModelAccess:
         """Open an embedder (`open_embedder`).
 
         Raises:
-            TrustError: Only a file names it, and it does not come with the installation.
+            TrustError: Only a file names it, and it is not on this machine, or is a folder.
             TertuliaError: It does not exist, or can't be loaded.
         """
         from tertulia.models.loading import open_embedder
@@ -209,8 +210,24 @@ class ModelAccess:
             )
 
     def _require_embedder(self, name: str) -> None:
-        if name not in {EMBEDDER, REHEARSAL, *self.named}:
-            raise TrustError(f"the embedder {name!r} is named by a store, and is none of {EMBEDDER} and {REHEARSAL}")
+        """Refuse an embedder that is missing, or that the user has not named; remember a folder that they name."""
+        from tertulia.models.loading import check_embedder, is_hub_id
+        from tertulia.models.local.hub import require_on_machine
+
+        if name in (EMBEDDER, REHEARSAL):
+            return
+        check_embedder(name)
+        folder = os.path.realpath(name)
+        if is_hub_id(name):
+            if not self._may_download(name):
+                require_on_machine(name)
+        elif name in self.named:
+            self.trust.remember(Trusted(files=(folder,)))
+        elif not self.trust.read().covers(folder):
+            raise TrustError(
+                f"the embedder {name!r} is named by a file, and not by you; if that is what you want: "
+                f"tertulia trust {shell_argument(folder)}"
+            )
 
     def _kept(self, key: object, open: Callable[[], Opened]) -> Opened:
         if self.kept is None:
@@ -239,7 +256,7 @@ class ModelAccess:
 
 def named_models(settings: Mapping[str, Any], *models: str | None) -> frozenset[str]:
     """Return the models that a user names, as arguments or by settings for a role."""
-    given = (*models, *(settings.get(setting) for setting in (*ROLES.values(), "picture_model")))
+    given = (*models, *(settings.get(setting) for setting in (*ROLES.values(), "picture_model", "embedder")))
     return frozenset(name for name in given if isinstance(name, str))
 
 
@@ -357,7 +374,8 @@ def open_engines(name: str, start: Start | None, parameters: Parameters, access:
     Raises:
         TertuliaError: A model does not exist, can't be used or loaded, or can't do a task that the parameters demand.
     """
-    engines = _open(name, participant_models_of(name, start), EMBEDDER, parameters, access)
+    embedder = parameters.embedder or EMBEDDER
+    engines = _open(name, participant_models_of(name, start), embedder, parameters, access)
     engines.check(parameters)
     return engines
 
@@ -384,6 +402,7 @@ def _open(
 ) -> Engines:
     roles = {} if name == REHEARSAL else models_of_roles(parameters)
     finder = None if name == REHEARSAL or parameters.picture_model is None else parameters.picture_model
+    embedder = REHEARSAL if name == REHEARSAL else embedder
     access.require([name, *participants.values(), *roles.values(), *([] if finder is None else [finder])], embedder)
     opened = {name: access.language_model(name, parameters)}
 
@@ -394,7 +413,6 @@ def _open(
         return {taker: opened[wanted] for taker, wanted in names.items()}
 
     beside: dict[ModelRole, str] = {role: roles.pop(role) for role in ("score",) if access.scorers and role in roles}
-    embedder = REHEARSAL if opened[name].traits.rehearsed else embedder
     return Engines(
         model=opened[name],
         participant_models=each(participants),

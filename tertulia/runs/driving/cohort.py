@@ -91,7 +91,7 @@ async def _drive(
         with suppress(TertuliaError), recorded as ending:
             context = context_of(store, run, engines, registry, batches)
             context.broker.use(limits)
-            emit(RunStarted(store.run(run.run), context.start, tuple(store.turns(run.run))))
+            emit(RunStarted(run.run, store.run(run.run), context.start, tuple(store.turns(run.run))))
             ending.by = await drive(context, checkpointer, emit)
     finally:
         batches.leave(run.run)  # the others no longer wait for it, however it ended

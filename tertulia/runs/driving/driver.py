@@ -53,7 +53,7 @@ def drive_run(
 
     recorded = recorded_ending(store, partial(store.set_status, run), report_end, limits.why)
     with store.drive_lock(run), interruptible(), recorded as ending, limits.stopping(), seldom_collecting():
-        emit(RunStarted(store.run(run), context.start, tuple(store.turns(run))))
+        emit(RunStarted(run, store.run(run), context.start, tuple(store.turns(run))))
         context.broker.use(limits)
         ending.by = run_or_abandon(_drive(context, store, emit, ask, limits))
 

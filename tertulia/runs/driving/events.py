@@ -36,7 +36,8 @@ STEP_PHRASES = {
 class RunStarted:
     """A new run, or one that goes on, is driven from now on; `turns` are those that it has already."""
 
-    run: RunRecord
+    run: str
+    record: RunRecord
     start: Start
     turns: tuple[Turn, ...]
 

@@ -1,4 +1,4 @@
-"""Runs as files for programs: all records as JSON lines, and dialogues in formats of other tools."""
+"""Runs as files: all records as JSON lines, turns as a table, and dialogues in formats of other tools."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from tertulia.state.cognition import Call
+from tertulia.state.csv_rows import csv_rows
 from tertulia.state.documents import Document
 from tertulia.state.errors import UsageError
 from tertulia.state.meeting import Start
@@ -14,13 +15,19 @@ from tertulia.state.store import Store
 from tertulia.state.written_files import STANDARD_OUTPUT
 from tertulia.views.measuring.dialogues import dialogue_of_run
 from tertulia.views.reading.documents import run_document, start_document, turn_document
+from tertulia.views.reading.exchanges import each_line
 from tertulia.views.reading.platforms import platforms_document
 from tertulia.views.reading.rounds import read_characters
 from tertulia.views.reading.turns import read_turn
 
 #: The formats in which runs are exported (`tertulia.views.measuring.dialogue_formats`).
-Format = Literal["jsonl", "dialogues", "messages", "sdialog"]
+Format = Literal["jsonl", "csv", "dialogues", "messages", "sdialog"]
 FORMATS: tuple[Format, ...] = get_args(Format)
+
+#: Columns of the table of turns, beside λ: fields of a run, of its place in an experiment, and of a turn.
+_RUN_COLUMNS = ("run", "scenario", "kind", "model", "rehearsed", "seed")
+_TRIAL_COLUMNS = ("experiment", "setting", "case", "trial")
+_TURN_COLUMNS = ("turn", "round", "speaker", "text", "sim_time_s", "ended")
 
 
 def files_of(format: Format, runs: Sequence[RunRecord], out: Path) -> dict[Path, Sequence[RunRecord]]:
@@ -50,6 +57,9 @@ def exported_lines(store: Store, runs: Iterable[RunRecord], format: Format) -> I
     """
     from tertulia.views.measuring.dialogue_formats import as_dialogue, as_messages, as_sdialog
 
+    if format == "csv":
+        yield from (f"{row}\r" for row in csv_rows(_table(store, runs)))  # RFC 4180: lines end with CR LF
+        return
     for run in runs:
         start = store.start(run.run)
         if format == "jsonl":
@@ -62,6 +72,16 @@ def exported_lines(store: Store, runs: Iterable[RunRecord], format: Format) -> I
             yield json.dumps(as_messages(run, dialogue))
         else:
             yield json.dumps(as_sdialog(run, dialogue, _personas(start, {name for name, _ in dialogue})), indent=2)
+
+
+def _table(store: Store, runs: Iterable[RunRecord]) -> Iterator[Sequence[object]]:
+    """Yield the names of the columns, and a row per turn of each run; in an album chat one for the answer, too."""
+    yield *_RUN_COLUMNS, "removal_factor", *_TRIAL_COLUMNS, *_TURN_COLUMNS
+    for run in runs:
+        trial = [None if run.trial is None else getattr(run.trial, name) for name in _TRIAL_COLUMNS]
+        about = [*(getattr(run, name) for name in _RUN_COLUMNS), run.parameters.get("removal_factor"), *trial]
+        for turn in each_line(store, run.run, store.start(run.run)):
+            yield *about, *(getattr(turn, name) for name in _TURN_COLUMNS)
 
 
 def _personas(start: Start, speakers: Collection[str]) -> dict[str, Document]:

@@ -72,7 +72,7 @@ def language_notes(context: "Context") -> Iterator[str]:
 
 def _notes_on_embedder(context: "Context") -> Iterator[str]:
     """Yield a note on an embedder that can't read a scenario with memories: it can't tell which of them fit."""
-    from tertulia.metrics.legibility import likeness_in_words, unread
+    from tertulia.metrics.legibility import MULTILINGUAL, likeness_in_words, unread
 
     start = context.start
     if isinstance(start, Population):
@@ -81,9 +81,10 @@ def _notes_on_embedder(context: "Context") -> Iterator[str]:
     found = unread({name: [" ".join(texts)] for name, texts in memories.items()}, context.embedder.embed)
     if found:
         yield (
-            f"{context.embedder.id} can't read the memories of {', '.join(found)}: "
+            f"memories are retrieved by {context.embedder.id}, which can't read those of {', '.join(found)}: "
             f"{likeness_in_words(max(found.values()))}; so chance nearly decides which of them come to mind; "
-            "give each person only as many as a prompt takes"
+            f"name an embedder that can: tertulia fork {context.run} --at 1 --set embedder={MULTILINGUAL}, "
+            "or give each person only as many as a prompt takes"
         )
 
 

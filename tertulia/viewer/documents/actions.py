@@ -16,7 +16,7 @@ from tertulia.viewer.fork_changes import NO_CHANGES, ForkChanges
 #: Parameters that name models, code, files or people, which must be typed on a command line (SECURITY.md); that need
 #: another option of `fork`; or that a fork can't change.
 _NOT_OFFERED = frozenset(
-    {"judge_model", "thinking_model", "picture_model", "surrogate", "nodes", "node_settings"}
+    {"judge_model", "thinking_model", "picture_model", "surrogate", "embedder", "nodes", "node_settings"}
     | {"seat", "seat_clock", "villagers", "pictures", "agents", "album_pictures"}
     | {"diversity", "setpoint", "preset"}
 )

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from tertulia.runs.access.model_names import embedder_of
 from tertulia.state.album import Population
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import UsageError
@@ -129,11 +130,12 @@ def figures_page(store: SqlStore, run: str, kept: KeptFigures | None = None) -> 
     }
 
 
-def similarity_page(store: SqlStore, runs: Sequence[str], open_embedder: Callable[[], Embedder]) -> Document:
+def similarity_page(store: SqlStore, runs: Sequence[str], open_embedder: Callable[[str], Embedder]) -> Document:
     """Return the similarity of the dialogues of two runs or more, measured like those of one case (APP §2).
 
     Raises:
-        UsageError: There is only one run, one of them has no utterance, or the embedder can't read them.
+        UsageError: There is only one run, one of them has no utterance, they have several embedders, or theirs can't
+            read them.
         TertuliaError: There is no such run, or the embedder can't be opened.
     """
     from tertulia.metrics.diversity import dialogue_text, mean_pairwise_cosine
@@ -143,9 +145,11 @@ def similarity_page(store: SqlStore, runs: Sequence[str], open_embedder: Callabl
         raise UsageError("similarity is that of two runs or more; name another one")
     records = [store.run(run) for run in runs]
     texts = [dialogue_text(dialogue_of_run(store, record)) for record in records]
-    embedder = open_embedder()
+    embedder = open_embedder(embedder_of(record.embedder for record in records))
     for likeness in unread({"": texts}, embedder.embed).values():
-        raise UsageError(f"similarity is not measured, {why_unread(embedder.id, likeness)}")
+        command = f"tertulia metrics {' '.join(record.run for record in records)}"
+        why = why_unread(embedder.id, likeness).replace("--embedder", f"{command} --embedder")
+        raise UsageError(f"similarity is not measured, {why}")
     return {
         "schema_version": SCHEMA_VERSION,
         "runs": [record.run for record in records],

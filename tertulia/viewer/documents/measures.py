@@ -5,12 +5,12 @@ taken from stored results, or not at all: then a document names the command that
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NoReturn
 
-from tertulia.runs.access.model_names import REHEARSAL
+from tertulia.runs.access.model_names import REHEARSAL, embedder_of
 from tertulia.state.documents import SCHEMA_VERSION, Document
-from tertulia.state.errors import ModelError, NotFoundError, TertuliaError, nearest_hint
+from tertulia.state.errors import ModelError, NotFoundError, TertuliaError, UsageError, nearest_hint
 from tertulia.state.language_model import Embedder
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.experiment_progress import finished_runs, read_progress
@@ -69,13 +69,13 @@ def measure_page(
     store: SqlStore,
     name: str,
     metric: str,
-    open_embedder: Callable[[], Embedder] | None = None,
+    open_embedder: Callable[[str], Embedder] | None = None,
     kept: KeptTrials | None = None,
 ) -> Document:
     """Return the figures of a measure in every setting of an experiment, and of its control.
 
     Args:
-        open_embedder: Opens the embedder for similarity; `None`: measures that need it are not taken, but of a
+        open_embedder: Opens an embedder by name for similarity; `None`: measures that need it are not taken, but of a
             rehearsed experiment, whose stand-in needs no weights.
         kept: Trials read before; trials read now are added.
 
@@ -88,7 +88,7 @@ def measure_page(
         raise NotFoundError(f"there is no measure {metric!r}{nearest_hint(metric, [*metrics_by_name()])}")
     reading = _Reading(store, metric, open_embedder, kept or KeptTrials())
     found = reading.of(name)
-    control = reading.of(_control_of(store, name), is_control=True)
+    control = reading.of(_control_of(store, name), found.embedder)
     described = metric_named(metric)
     return {
         "schema_version": SCHEMA_VERSION,
@@ -121,6 +121,7 @@ class _Measured:
     conversations: int = 0
     unpaired: int = 0
     why_not: str | None = None
+    embedder: str | None = None
 
 
 @dataclass(frozen=True)
@@ -129,41 +130,51 @@ class _Reading:
 
     store: SqlStore
     metric: str
-    open_embedder: Callable[[], Embedder] | None
+    open_embedder: Callable[[str], Embedder] | None
     kept: KeptTrials
 
-    def of(self, name: str | None, is_control: bool = False) -> _Measured:
-        """Return the figures of an experiment; none of one that the store has not."""
+    def of(self, name: str | None, embedder: str | None = None) -> _Measured:
+        """Return the figures of an experiment by an embedder, or that of its runs; none of one that is not stored."""
         if name is None:
             return _Measured()
         reached = read_progress(self.store, name)
         experiment, runs = reached.experiment, finished_runs(reached)
         about = _Measured(experiment.compared_with, tuple(experiment.settings), experiment.cases)
         if not runs:
-            return _with(about, why_not="as no conversation has finished yet")
-        embedder = self._embedder(experiment.model, is_control)
+            return replace(about, why_not="as no conversation has finished yet")
         if self.metric in _EMBEDDED and embedder is None:
-            return _with(about, why_not="as similarity needs the embedder, which is not loaded")
-        measuring = self._measuring(name, runs, embedder)
+            try:
+                embedder = embedder_of(run.embedder for run in reached.with_status("finished"))
+            except UsageError as error:
+                return replace(about, why_not=f"as {error}")
+        opened = self._opened(embedder)
+        if self.metric in _EMBEDDED and opened is None:
+            return replace(about, why_not="as similarity needs the embedder, which is not loaded")
+        measuring = self._measuring(name, runs, opened)
         why_not = measuring.why_not_measured([self.metric]).get(self.metric) or self._read(measuring, about.baseline)
         if why_not is not None:
-            return _with(about, why_not=why_not)
+            return replace(about, why_not=why_not)
         found = measuring.figures([self.metric])
         figures = {setting: of_setting[self.metric] for setting, of_setting in found.items() if of_setting}
         why_not = None if figures else "as these conversations have none of it"
-        return _Measured(
-            about.baseline, about.settings, about.cases, figures, len(measuring.all), measuring.unpaired, why_not
+        return replace(
+            about,
+            figures=figures,
+            conversations=len(measuring.all),
+            unpaired=measuring.unpaired,
+            why_not=why_not,
+            embedder=embedder,
         )
 
-    def _embedder(self, model: str, is_control: bool) -> Embedder | None:
-        """Return the embedder for similarity: a control has that of its experiment."""
-        if self.metric not in _EMBEDDED:
+    def _opened(self, embedder: str | None) -> Embedder | None:
+        """Return the embedder for similarity; the stand-in is always there."""
+        if self.metric not in _EMBEDDED or embedder is None:
             return None
-        if model == REHEARSAL and not is_control:
+        if embedder == REHEARSAL:
             from tertulia.models.rehearsal import RehearsalEmbedder
 
             return RehearsalEmbedder()
-        return self.open_embedder() if self.open_embedder else None
+        return self.open_embedder(embedder) if self.open_embedder else None
 
     def _measuring(self, name: str, runs: Sequence[str], embedder: Embedder | None) -> "Measuring":
         """Return the trials of an experiment, those that were read before among them."""
@@ -196,10 +207,6 @@ class _Reading:
             except TertuliaError as error:
                 return f"as {error}"
         return None
-
-
-def _with(about: _Measured, why_not: str) -> _Measured:
-    return _Measured(about.baseline, about.settings, about.cases, why_not=why_not)
 
 
 def _not_here() -> NoReturn:

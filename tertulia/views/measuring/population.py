@@ -65,6 +65,7 @@ class Conversation:
     traits: Mapping[str, Mapping[str, float]]
     rehearsed: bool
     finished: bool
+    embedder: str
 
 
 def conversation_of_run(store: Store, run: RunRecord, first: int = 1) -> Conversation:
@@ -79,6 +80,7 @@ def conversation_of_run(store: Store, run: RunRecord, first: int = 1) -> Convers
         traits=traits_given(read_characters(store, run.run)) if run.kind == "group_chat" else {},
         rehearsed=run.rehearsed,
         finished=run.status == "finished",
+        embedder=run.embedder,
     )
 
 
@@ -109,6 +111,7 @@ def conversation_of_simulation(store: SqlStore, name: str) -> Conversation:
         traits={},
         rehearsed=any(run.rehearsed for run in runs),
         finished=simulation.status == "finished",
+        embedder=simulation.embedder,
     )
 
 

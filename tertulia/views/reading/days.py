@@ -156,7 +156,7 @@ def notes_on_unread(rows: Sequence[Document], embedder: str) -> Iterator[str]:
 
     unread = [row["unread"] for row in rows if row["unread"] is not None]
     if unread:
-        yield f"sim is not measured, {why_unread(embedder, max(unread))} (--embedder ID)"
+        yield f"sim is not measured, {why_unread(embedder, max(unread))}"
 
 
 def days_document(

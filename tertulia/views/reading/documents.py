@@ -13,7 +13,7 @@ from tertulia.state.scored_layers import recorded_layers
 from tertulia.state.store import Store
 from tertulia.views.reading.actions import lines_with_actions
 from tertulia.views.reading.bids import bid_document
-from tertulia.views.reading.exchanges import AgentTotals, Journey, RecordedExchange, read_exchanges
+from tertulia.views.reading.exchanges import AgentTotals, Journey, RecordedExchange, each_line, read_exchanges
 from tertulia.views.reading.faults import fault_in_words
 from tertulia.views.reading.leaning import reasons
 from tertulia.views.reading.platforms import platforms_document
@@ -119,6 +119,11 @@ def turn_rows(store: Store, run: RunRecord, start: Start) -> list[Document]:
         | ({"with_actions": acted[turn.turn]} if turn.turn in acted else {})
         for turn in turns
     ]
+
+
+def line_documents(store: Store, run: str) -> list[Document]:
+    """Return turn, speaker (null: a silence) and text of each line; in an album chat of questions and their answers."""
+    return [turn.model_dump(include={"turn", "speaker", "text"}) for turn in each_line(store, run, store.start(run))]
 
 
 def _exchange_row(exchange: RecordedExchange) -> Document:

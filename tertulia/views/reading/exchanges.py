@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from tertulia.metrics.album import AlbumExchange
 
 
+#: The turns that are read at once of a long run.
+_AT_ONCE = 500
+
+
 @dataclass(frozen=True)
 class RecordedExchange:
     """An exchange with its utterances.
@@ -99,6 +103,12 @@ def spoken_turns(store: Store, run: str, start: Start, first: int = 1, last: int
         return turns
     parts = store.part_turns(run, first, last, of=turns)
     return [spoken for turn in turns for spoken in (turn, parts.get((turn.turn, "answer"))) if spoken is not None]
+
+
+def each_line(store: Store, run: str, start: Start) -> Iterator[Turn]:
+    """Yield `spoken_turns` of a whole run, read in pieces: one of any length fits into memory."""
+    for first in range(1, store.run(run).turns + 1, _AT_ONCE):
+        yield from spoken_turns(store, run, start, first, first + _AT_ONCE - 1)
 
 
 def check_is_no_album_chat(run: RunRecord, command: str) -> None:
