@@ -102,3 +102,14 @@ def test_an_export_is_believed_no_fault_that_there_is_not(cli: Cli, told: SqlSto
     Path("all.jsonl").write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
     found = cli("metrics", "all.jsonl", *QUICK, "--json").json["sense"]["cases"]["cafe"]
     assert (found["repeats"], found["lines"]) == (1.0 if "malice" in spoiled else 0.25, 4)
+
+
+def test_a_rehearsed_run_is_measured_as_the_file_of_its_dialogues(cli: Cli) -> None:
+    for seed in ("1", "2"):
+        cli("run", "tidewell", "--rehearse", "--rounds", "2", "--seed", seed)
+    runs = [run["run"] for run in cli("runs", "--json").json["runs"]]
+    stored = cli("metrics", *runs, "--json").json
+    cli("export", *runs, "--format", "dialogues", "--out", "runs.jsonl")
+    filed = cli("metrics", "runs.jsonl", "--json").json
+    assert stored["embedder"] == filed["embedder"] == "minilm"
+    assert stored["cases"] == filed["cases"]
