@@ -299,6 +299,12 @@ def test_show_tells_where_a_users_line_came_from(cli: Cli, tmp_path: Path, peopl
     assert not any("interrupted" in text or "written by hand" in text for text in shown)
 
 
+def test_show_tells_where_the_steps_of_a_hosted_turn_are(cli: Cli, tmp_path: Path) -> None:
+    speaking(tmp_path, store=str(tmp_path / "tertulia.db")).invoke(HELLO, thread())
+    for name in ("generate", "all"):
+        cli("show", "@last", "--node", name).complains(3, "turn 1", "graph.get_state_history", "--turn 1")
+
+
 def test_plain_data_stays_what_langgraphs_serializer_writes() -> None:
     with checkpointer(":memory:") as saver:
         for value in (VALUES, [HumanMessage("Hello", id="1")], {"a": {1, 2}}):

@@ -135,6 +135,33 @@ def test_removed_units_are_edited_before_anything_is_said(tmp_path: Path) -> Non
     assert list(run.turn(1).details.record.removed) == ["memory.memory_1"]
 
 
+@pytest.mark.parametrize(
+    ("removed", "says"),
+    [
+        (
+            ["- Ana sold the boat in March."],
+            r"^removed has '- Ana sold the boat in March\.', which .* 'memory\.memory_1'",
+        ),
+        (
+            ["memory.memory_9"],
+            r"^removed has 'memory\.memory_9', which is no id of a unit of the prompt; ids are such as",
+        ),
+        ([None], r"^removed has None, which is no id"),
+        ("memory.memory_1", r"^removed is 'memory\.memory_1'; it is a list of ids of units, such as \["),
+        (None, r"^removed is None; it is a list"),
+    ],
+)
+def test_an_edit_with_other_than_ids_of_units_is_told(tmp_path: Path, removed: Any, says: str) -> None:
+    graph = speaking(tmp_path, interrupt_before=["generate"])
+    graph.invoke(HELLO, thread())
+    (task,) = graph.get_state(thread(), subgraphs=True).tasks
+    edited = graph.update_state(task.state.config, {"removed": removed})
+    with pytest.raises(UsageError, match=says):
+        graph.invoke(None, thread())
+    graph.update_state(edited, {"removed": ["memory.memory_1"]})
+    assert graph.invoke(None, thread())["utterance"]["removed"][-1] == "- Ana sold the boat in March."
+
+
 def test_time_travel_says_the_same_again_and_branches_without_touching_what_was(tmp_path: Path) -> None:
     graph = speaking(tmp_path)
     for _ in range(3):
