@@ -80,7 +80,7 @@ def exchange(
     known = read_people(people)
     population_of(known, None)
     host = host_of(model, removal_factor, seed, settings, additions, store, api_keys, cache)
-    exchanging, steps = _Exchanging(host, known, place), HostedSteps(host)
+    exchanging, steps = _Exchanging(host, known, place), HostedSteps(host, "exchange")
     utterance = _utterance(host, steps, interrupt_before, interrupt_after)
     graph = StateGraph(HostedExchangeState, input_schema=ExchangeInput, output_schema=ExchangeOutput)
     graph.add_node("enter", reading_messages(exchanging.enter, "enter"))
@@ -136,6 +136,7 @@ class _Exchanging:
         met = sorted((number, held) for (number, _), held in past.items() if number in heard)
         everybody = belongings_at(population, met, context.parameters)
         return {
+            "graph": "exchange",
             "run": context.run,
             "round": turn,
             "turn": turn,
