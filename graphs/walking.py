@@ -65,9 +65,9 @@ class InnerGraph:
         self._steps: dict[str, _Step] = {}
         self._next: dict[str, str | _Decision] = {}
 
-    def add_node(self, name: str, node: "NodeFunction | InnerGraph") -> None:
-        """Add a node, or a graph in the place of one."""
-        self._graph.add_node(name, node.compiled if isinstance(node, InnerGraph) else node)
+    def add_node(self, name: str, node: "NodeFunction | InnerGraph", pauses: "Pauses" = ((), ())) -> None:
+        """Add a node, or a graph in the place of one, with those of the pauses that are at its nodes."""
+        self._graph.add_node(name, node.pausing(pauses) if isinstance(node, InnerGraph) else node)
         self._steps[name] = _Step(node, tuple(_state_of(node) or self._types))
 
     def add_edge(self, before: str, after: str) -> None:
@@ -93,8 +93,9 @@ class InnerGraph:
         return self._graph.compile(interrupt_before=before, interrupt_after=after)
 
     def has(self, name: str) -> bool:
-        """Return whether a node has this name."""
-        return name in self._steps
+        """Return whether a node has this name, here or in an inner graph."""
+        inner = (step.node for step in self._steps.values() if isinstance(step.node, InnerGraph))
+        return name in self._steps or any(graph.has(name) for graph in inner)
 
     @property
     def walked(self) -> Callable[..., Awaitable[dict[str, Any]]]:

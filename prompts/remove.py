@@ -1,7 +1,9 @@
 """Removing units from a prompt. Source: APP §3.1."""
 
 from collections.abc import Collection
+from typing import Any
 
+from tertulia.state.errors import UsageError
 from tertulia.state.records import Prompt
 
 
@@ -16,8 +18,27 @@ def removed_with_blocks(prompt: Prompt, units: Collection[str]) -> tuple[str, ..
     return tuple(unit.id for unit in prompt.units if unit.id in removed or unit.block in emptied)
 
 
+def problem_of_removed(prompt: Prompt, units: Any) -> str | None:
+    """Return why these are no ids of units of a prompt, in words; `None` if they are."""
+    ids = {unit.id for unit in prompt.units}
+    example = next((unit.id for unit in prompt.units if unit.removable), "memory.memory_1")
+    if not isinstance(units, Collection) or isinstance(units, str | bytes):
+        return f"removed is {units!r:.80}; it is a list of ids of units, such as [{example!r}]"
+    unknown = [unit for unit in units if not isinstance(unit, str) or unit not in ids]
+    if not unknown:
+        return None
+    example = next((unit.id for unit in prompt.units if unit.text == unknown[0]), example)
+    return f"removed has {unknown[0]!r:.80}, which is no id of a unit of the prompt; ids are such as {example!r}"
+
+
 def remove_units(prompt: Prompt, units: Collection[str]) -> Prompt:
-    """Return the prompt without these units, and without the texts of blocks that lose their last item."""
+    """Return the prompt without these units, and without the texts of blocks that lose their last item.
+
+    Raises:
+        UsageError: The prompt has no unit of one of these ids.
+    """
+    if problem := problem_of_removed(prompt, units):
+        raise UsageError(problem)
     removed = set(removed_with_blocks(prompt, units))
     if not removed:
         return prompt

@@ -5,6 +5,7 @@ from typing import Annotated, Any, NotRequired, TypeVar
 
 from typing_extensions import TypedDict
 
+from tertulia.state.errors import UsageError
 from tertulia.state.inner_places import Address, nobody_asked
 from tertulia.state.meeting import Meeting
 from tertulia.state.records import Case, EndedBy
@@ -184,7 +185,13 @@ V = TypeVar("V")
 
 
 def by_agent(old: dict[str, V], new: dict[str, V]) -> dict[str, V]:
-    """Merge the updates of agents that think side by side; each writes under its name. A host may write `None`."""
+    """Merge the updates of agents that think side by side; each writes under its name. A host may write `None`.
+
+    Raises:
+        UsageError: An update is something else.
+    """
+    if not isinstance(new, Mapping | None):
+        raise UsageError(f"minds: {new!r:.60} are no minds by name; carry on what group_chat wrote, or {{}}")
     return {**(old or {}), **(new or {})}
 
 

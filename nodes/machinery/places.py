@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, get_type_hints
 
+from tertulia.prompts.remove import problem_of_removed
 from tertulia.state.context import Context
 from tertulia.state.graph_state import CognitionInput, CognitionState, GroupState, UtteranceInput, UtteranceState
 from tertulia.state.inner_places import AddressState, RatingState
@@ -84,10 +85,11 @@ def _scores_fit(update: Mapping[str, Any], state: Mapping[str, Any], context: Co
 
 
 def _removed_fit(update: Mapping[str, Any], state: Mapping[str, Any], context: Context) -> str | None:
-    units = {unit.id: unit for unit in context.store.prompt(state["prompt"]).units}
+    prompt = context.store.prompt(state["prompt"])
+    if problem := problem_of_removed(prompt, update["removed"]):
+        return problem
+    units = {unit.id: unit for unit in prompt.units}
     for removed in update["removed"]:
-        if removed not in units:
-            return f"removed has {removed!r}, which is no unit of the prompt"
         if units[removed].kind == "item" and not units[removed].removable:
             return f"removed has {removed!r}, which can't be removed"
     return None

@@ -35,3 +35,15 @@ def last_step(node: NodeFunction) -> NodeFunction:
         return update
 
     return run
+
+
+def unseated(node: NodeFunction) -> NodeFunction:
+    """Return the node with nobody seated after it has run: agents that may pause by themselves can't be waited for."""
+
+    @wraps(node)
+    async def run(state: Any, runtime: "Runtime[Context]") -> Any:
+        update = await node(state, runtime)
+        runtime.context.broker.clear()
+        return update
+
+    return run

@@ -11,7 +11,7 @@ from langgraph.graph.state import CompiledStateGraph
 from tertulia.graphs.utterance import FIRST_STEP, LAST_STEP, add_utterance
 from tertulia.langgraph.errors import ParentStateError
 from tertulia.langgraph.host import Host, next_turn
-from tertulia.langgraph.hosted import compile_hosted, task_of
+from tertulia.langgraph.hosted import compile_hosted, pauses_at, task_of
 from tertulia.langgraph.messages import message_of, places_of, text_field
 from tertulia.langgraph.people import population_of, read_people
 from tertulia.langgraph.settings import DEFAULT_MODEL, DEFAULT_SEED, host_of
@@ -80,8 +80,8 @@ def exchange(
     known = read_people(people)
     population_of(known, None)
     host = host_of(model, removal_factor, seed, settings, additions, store, api_keys, cache)
-    exchanging, steps = _Exchanging(host, known, place), HostedSteps(host)
-    utterance = _utterance(host, steps)
+    exchanging, steps = _Exchanging(host, known, place), HostedSteps(host, "exchange")
+    utterance = _utterance(host, steps, interrupt_before, interrupt_after)
     graph = StateGraph(HostedExchangeState, input_schema=ExchangeInput, output_schema=ExchangeOutput)
     graph.add_node("enter", reading_messages(exchanging.enter, "enter"))
     graph.add_node("meet", steps.node(meet))
@@ -105,12 +105,15 @@ def exchange(
     )
 
 
-def _utterance(host: Host, steps: HostedSteps) -> CompiledStateGraph[HostedUtteranceState, None, Any, Any]:
+def _utterance(
+    host: Host, steps: HostedSteps, before: Sequence[str], after: Sequence[str]
+) -> CompiledStateGraph[HostedUtteranceState, None, Any, Any]:
     graph = StateGraph(HostedUtteranceState)
     add_utterance(graph, host.nodes("album_chat"), has_prompt=True, as_node=steps.node, as_router=steps.router)
     graph.add_edge(START, FIRST_STEP)
     graph.add_edge(LAST_STEP, END)
-    return graph.compile(name="utterance")
+    pauses = pauses_at(graph, before), pauses_at(graph, after)
+    return graph.compile(name="utterance", interrupt_before=pauses[0], interrupt_after=pauses[1])
 
 
 class _Exchanging:
@@ -133,6 +136,7 @@ class _Exchanging:
         met = sorted((number, held) for (number, _), held in past.items() if number in heard)
         everybody = belongings_at(population, met, context.parameters)
         return {
+            "graph": "exchange",
             "run": context.run,
             "round": turn,
             "turn": turn,

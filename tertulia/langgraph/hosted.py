@@ -11,6 +11,7 @@ from langchain_core.runnables.config import RunnableConfig, var_child_runnable_c
 from langgraph.channels import LastValue
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph, StateGraph
+from langgraph.types import All
 from langgraph.typing import InputT, OutputT, StateT
 
 from tertulia.langgraph.messages import messages_of
@@ -88,11 +89,16 @@ def compile_hosted(
 ) -> CompiledStateGraph[StateT, None, InputT, OutputT]:
     """Compile a graph; the settings are all that its results depend on, besides its state.
 
+    Pauses at steps of its inner graphs are those of their own compilation.
+
     Raises:
         UsageError: The checkpointer is none, or there is no step of a name at which the graph is to pause.
     """
+    inner = [node.runnable for node in graph.nodes.values() if isinstance(node.runnable, CompiledStateGraph)]
+    steps = dict.fromkeys([*graph.nodes, *(name for within in inner for name in within.builder.nodes)])
     for option in ("interrupt_before", "interrupt_after"):
-        options[option] = _pauses(option, options[option], list(graph.nodes))
+        _check_pauses(option, options[option], list(steps))
+        options[option] = pauses_at(graph, options[option])
     saver = options.get("checkpointer")
     if saver is not None and not isinstance(saver, bool | BaseCheckpointSaver):
         raise UsageError(
@@ -105,16 +111,21 @@ def compile_hosted(
     return compiled
 
 
-def _pauses(option: str, given: str | Sequence[str], steps: list[str]) -> str | list[str]:
-    if given == "*":
-        return given
-    names = [given] if isinstance(given, str) else list(given)
-    for name in names:
+def pauses_at(graph: StateGraph[Any, Any, Any, Any], given: str | Sequence[str]) -> All | list[str]:
+    """Return those of the pauses that are at steps of a graph itself."""
+    return "*" if given == "*" else [name for name in _names(given) if name in graph.nodes]
+
+
+def _names(given: str | Sequence[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _check_pauses(option: str, given: str | Sequence[str], steps: list[str]) -> None:
+    for name in [] if given == "*" else _names(given):
         if name not in steps:
             raise UsageError(
                 f"{option}={name}: there is no such step{nearest_hint(name, steps)}; there are {', '.join(steps)}"
             )
-    return names
 
 
 def _fingerprint(settings: Mapping[str, Any]) -> str:

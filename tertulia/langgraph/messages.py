@@ -12,10 +12,12 @@ from langchain_core.messages import (
     HumanMessage,
     convert_to_messages,
 )
+from pydantic import ValidationError
 
 from tertulia.langgraph.errors import ParentStateError
 from tertulia.langgraph.states import Utterance
 from tertulia.state.text import first_line
+from tertulia.state.wrong_values import wrong_value
 
 #: The key of a message's `response_metadata` under which it says how it came about.
 KEY = "tertulia"
@@ -80,7 +82,8 @@ def messages_of(state: Mapping[str, Any]) -> list[AnyMessage]:
             raise TypeError(f"it is {given!r:.60}")
         return list(convert_to_messages(given))  # type: ignore[arg-type]
     except (ValueError, TypeError, NotImplementedError, KeyError) as error:
-        raise ParentStateError(f"the field `messages` holds no messages: {first_line(error)[:200]}") from error
+        why = wrong_value(error.errors()[0]) if isinstance(error, ValidationError) else first_line(error)
+        raise ParentStateError(f"the field `messages` holds no messages: {why[:200]}") from error
 
 
 def _speaker(message: BaseMessage, names: Sequence[str]) -> str:

@@ -84,7 +84,7 @@ def utterance(
     check_people(known)
     host = host_of(model, removal_factor, seed, settings, additions, store, api_keys, cache)
     speaking = _Speaking(host, known, place)
-    steps = HostedSteps(host)
+    steps = HostedSteps(host, "utterance")
     graph = StateGraph(SpeakState, input_schema=SpeakInput, output_schema=SpeakOutput)
     graph.add_node("enter", reading_messages(speaking.enter, "enter"))
     graph.add_node("think", as_runnable(speaking.think, "think"))
@@ -127,6 +127,7 @@ class _Speaking:
         turn, now_s = next_turn(context)
         names = list(start.names)
         return {
+            "graph": "utterance",
             "run": context.run,
             "round": turn,
             "turn": turn,

@@ -97,9 +97,10 @@ class SpeakOutput(TypedDict, total=False):
 
 
 class RunState(TypedDict, total=False):
-    """The field that every step has: `run` names the run in the store that holds the texts."""
+    """The fields that every step has: `run` names the run in the store that holds the texts, `graph` the graph."""
 
     run: str
+    graph: str
 
 
 class HostedUtteranceState(UtteranceState, RunState, total=False):

@@ -16,6 +16,7 @@ from tertulia.nodes.conversation.turns import spoken_turn
 from tertulia.nodes.machinery.node import NodeFunction
 from tertulia.nodes.utterance.candidates import candidate_at
 from tertulia.state.context import Context
+from tertulia.state.errors import UsageError
 from tertulia.state.records import Candidate, Reply, TurnRecord
 from tertulia.state.text import one_line
 
@@ -66,10 +67,10 @@ def _alive(held: "ref[Owned]") -> Owned:
 
 
 class HostedSteps:
-    """Makes the nodes and routers of Tertulia's graphs run with the context of the run that the state names."""
+    """Makes the nodes and routers of a graph of Tertulia's run with the context of the run that the state names."""
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
+    def __init__(self, host: Host, graph: str) -> None:
+        self._host, self._graph = host, graph
 
     def node(self, node: NodeFunction, is_before_turn: bool = False) -> Runnable[Any, Any]:
         """Return a node of Tertulia as a graph runs it.
@@ -79,6 +80,11 @@ class HostedSteps:
         """
 
         async def step(state: State) -> Any:
+            if (graph := state["graph"]) != self._graph:
+                raise UsageError(
+                    f"the thread has paused in the graph {graph}, and can't go on in {self._graph}: invoke the graph "
+                    "that has paused, or begin another thread"
+                )
             run = state["run"] if is_before_turn else self._host.forked_if_said(state["run"], state["turn"])
             async with self._host.lock(run):
                 update = await node(state, runtime_of(self._host.context(run)))
@@ -183,7 +189,7 @@ def review_step(host: Host) -> Runnable[Any, Any]:
 def _reviewed(shown: Utterance) -> str | None:
     """Return the words that a person says instead; `None` to let the utterance stand."""
     answer = interrupt(shown)
-    while not (answer is None or answer is True or (isinstance(answer, str) and one_line(answer))):
+    while not (answer is True or (isinstance(answer, str) and one_line(answer))):
         problem = (
             f"the utterance was answered with {answer!r:.60}; resume with True to let it stand, or with the words that "
             "are said instead: Command(resume='…')"

@@ -93,7 +93,7 @@ def group_chat(
 def _built(
     host: Host, talking: "_Talking", order: Order, review: bool
 ) -> StateGraph[GroupChatState, None, GroupChatInput, GroupChatOutput]:
-    steps, chosen = HostedSteps(host), host.nodes("group_chat")
+    steps, chosen = HostedSteps(host, "group_chat"), host.nodes("group_chat")
     give_floor = ORDERS[order].__name__
     graph = StateGraph(GroupChatState, input_schema=GroupChatInput, output_schema=GroupChatOutput)
     graph.add_node("enter", reading_messages(talking.enter, "enter"))
@@ -168,6 +168,7 @@ class _Talking:
         minds = {name: entering_mind(context, name, turn, carried.get(name), is_of_run=goes_on) for name in start.names}
         return {
             **first_state(start),
+            "graph": "group_chat",
             "run": context.run,
             "round": turn - 1,
             "turn": turn - 1,

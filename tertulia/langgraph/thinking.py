@@ -52,9 +52,11 @@ def minds_field(state: State) -> Mapping[str, Any]:
     """Return the minds in a parent's state, by name; empty if it has none.
 
     Raises:
-        ParentStateError: A feeling is none of `EMOTIONS`.
+        ParentStateError: They are no minds by name, or a feeling is none of `EMOTIONS`.
     """
     minds = state.get("minds") or {}
+    if not all(isinstance(mind, Mapping) for mind in minds.values()):
+        raise ParentStateError(f"minds: {minds!r:.60} are no minds by name; carry on what group_chat wrote, or {{}}")
     for name, mind in minds.items():
         if (felt := mind.get("emotion", EMOTIONS[0])) not in EMOTIONS:
             raise ParentStateError(f"minds: {name} feels {felt!r:.40}, which is none of {', '.join(EMOTIONS)}")

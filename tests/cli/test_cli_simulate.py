@@ -191,6 +191,8 @@ def test_what_somebody_remembers_and_why(cli: Cli) -> None:
     shown = cli("days", simulation, "--agent", name).out
     assert shown.count("rests on: ") == sum(len(memory["evidence"]) for memory in resting)
     assert all(memory["text"] in shown for memory in document["memories"])
+    for name in ("rate_importance", "importance_by_words"):
+        cli("show", f"{simulation}-1-1", "--node", name).complains(3, name, f"tertulia days {simulation} --agent NAME")
 
 
 def test_before_anybody_has_met(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,16 +1,27 @@
 """Time travel on Tertulia's own graphs, as LangGraph's users know it: inner pauses, edits, earlier checkpoints."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from support.album_case import a_population
 from support.dialogue_case import a_context, a_pier
 from support.meeting_case import a_quay
 
+from tertulia.graphs.album_chat import build_album_chat_graph
 from tertulia.graphs.dialogue import build_dialogue_graph
 from tertulia.graphs.group_chat import build_group_chat_graph
+from tertulia.runs.access.engines import ModelAccess
+from tertulia.runs.access.model_names import REHEARSAL
+from tertulia.runs.planning.additions import NOTHING_ADDED
+from tertulia.runs.planning.entering import first_state_of
+from tertulia.runs.planning.starting import RunPlan, begin
+from tertulia.state.album import Pairs
 from tertulia.state.graph_state import first_state
+from tertulia.state.parameters import ALBUM_CHAT, Parameters
+from tertulia.storage.store import SqlStore
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 RUN = "k3f9"
@@ -57,6 +68,33 @@ async def test_every_agent_of_a_meeting_pauses_at_a_step_of_their_cognition(when
     assert len(context.store.turns(RUN)) == 1
 
 
+@pytest.mark.parametrize("pauses", [{"interrupt_before": ["generate"]}, {"interrupt_after": ["prune"]}])
+async def test_every_pair_of_an_album_chat_pauses_at_a_step_of_each_utterance(tmp_path: Path, pauses: Any) -> None:
+    parameters = Parameters().with_settings({**ALBUM_CHAT, "max_turns": 1, "removal_factor": 0.5, "judge": "off"})
+    with SqlStore.open(tmp_path / "a.db", create=True) as store:
+        plan = RunPlan(a_population(4), parameters, REHEARSAL, 1, NOTHING_ADDED.registry())
+        context = begin(store, plan, ModelAccess())
+        graph: Any = build_album_chat_graph(InMemorySaver(), **pauses)
+        given: Any = first_state_of(context)
+        paused = []
+        async with asyncio.timeout(60):
+            while given is not None or (await graph.aget_state(CONFIG)).next:
+                await graph.ainvoke(given, CONFIG, context=context)
+                given = None
+                acts = [task.state for pair in await inner_of(graph) for task in pair.tasks]
+                paused += [(act.values["speaker"], act.values["part"]) for act in acts]
+                for act in acts:
+                    assert act.next == ("generate",)
+                    if act.values["part"] == "answer":
+                        await graph.aupdate_state(act.config, {"removed": []})
+        (drawn,) = store.steps(context.run, "pairs", Pairs).values()
+        parts = [("plan", 0), ("", 0), ("answer", 1)]
+        assert paused == [(pair[who], part) for part, who in parts for pair in drawn.pairs]
+        for turn in (1, 2):
+            assert store.parts(context.run, turn)["answer"].removed == ()
+            assert store.turn_record(context.run, turn).removed
+
+
 async def test_inner_steps_are_streamed_as_langgraph_runs_them() -> None:
     graph: Any = build_dialogue_graph(InMemorySaver())
     stream = graph.astream(
@@ -67,5 +105,6 @@ async def test_inner_steps_are_streamed_as_langgraph_runs_them() -> None:
 
 
 def test_a_misspelt_step_is_an_error_of_langgraph() -> None:
-    with pytest.raises(ValueError, match="generat"):
-        build_dialogue_graph(InMemorySaver(), interrupt_before=["generat"])
+    for build in (build_dialogue_graph, build_album_chat_graph):
+        with pytest.raises(ValueError, match="generat"):
+            build(InMemorySaver(), interrupt_before=["generat"])

@@ -299,6 +299,29 @@ def test_show_tells_where_a_users_line_came_from(cli: Cli, tmp_path: Path, peopl
     assert not any("interrupted" in text or "written by hand" in text for text in shown)
 
 
+def test_show_tells_where_the_steps_of_a_hosted_turn_are(cli: Cli, tmp_path: Path) -> None:
+    speaking(tmp_path, store=str(tmp_path / "tertulia.db")).invoke(HELLO, thread())
+    for name in ("generate", "all"):
+        cli("show", "@last", "--node", name).complains(3, "turn 1", "graph.get_state_history", "--turn 1")
+
+
+def test_show_is_true_of_a_turn_and_of_a_branch_that_says_it_otherwise(cli: Cli, tmp_path: Path) -> None:
+    speak = tertulia.langgraph.utterance(
+        PEOPLE, model="rehearsal", removal_factor=0.5, store=str(tmp_path / "tertulia.db"), checkpointer=InMemorySaver()
+    )
+    first = speak.invoke(HELLO, thread())["utterance"]
+    earlier = next(state for state in speak.get_state_history(thread()) if state.next == ("generate",))
+    second = speak.invoke(None, speak.update_state(earlier.config, {"removed": []}))["utterance"]
+    assert first["run"] != second["run"]
+    for said in (first, second):
+        shown = cli("show", said["run"], "--turn", "1", "--json").json
+        assert [unit["text"] for unit in shown["units"] if unit["removed"]] == said["removed"]
+        assert shown["text"] == said["text"]
+    texts = [" ".join(cli("show", said["run"], "--turn", "1").out.split()) for said in (first, second)]
+    assert ["the state was edited before the line was drawn" in text for text in texts] == [False, True]
+    assert "nothing fits" not in texts[1]
+
+
 def test_plain_data_stays_what_langgraphs_serializer_writes() -> None:
     with checkpointer(":memory:") as saver:
         for value in (VALUES, [HumanMessage("Hello", id="1")], {"a": {1, 2}}):
@@ -320,6 +343,14 @@ def test_a_checkpoint_of_a_later_langgraph_is_told(tmp_path: Path) -> None:
         with pytest.raises(StorageError, match=r"^a checkpoint in .*a\.db has the format 99, of another LangGraph"):
             speaking(tmp_path, saver).invoke(HELLO, thread())
         assert speaking(tmp_path, saver).get_state(config).values["topic"] == HELLO["topic"]
+
+
+def test_a_closed_checkpointer_is_told(tmp_path: Path) -> None:
+    with checkpointer(tmp_path / "a.db") as saver:
+        graph = speaking(tmp_path, saver)
+    for use in (lambda: graph.invoke(HELLO, thread()), lambda: graph.get_state(thread())):
+        with pytest.raises(StorageError, match=r"^the checkpointer of .*a\.db is closed; invoke the graph inside"):
+            use()
 
 
 def test_a_checkpointer_on_a_server_is_told() -> None:

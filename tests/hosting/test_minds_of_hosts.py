@@ -85,6 +85,10 @@ def test_a_partial_mind_is_completed_and_a_wrong_one_is_told(tmp_path: Path) -> 
     graph.update_state(config, {"minds": {"Ana": {"emotion": "furios"}}})
     with pytest.raises(ParentStateError, match="Ana feels 'furios', which is none of calm"):
         graph.invoke({"messages": []}, config)
+    for wrong in ({"Ana": 7}, [1], "sad"):
+        graph.update_state(config, {"minds": wrong})
+        with pytest.raises(tertulia.UsageError, match=r"^minds: .* are no minds by name; carry on"):
+            graph.invoke({"messages": []}, config)
 
 
 def test_a_step_that_is_not_there_is_told_with_the_nearest(tmp_path: Path) -> None:

@@ -85,6 +85,23 @@ def test_an_exchange_has_a_picture_and_its_words(tmp_path: Path) -> None:
     assert run.turn(1).parts["answer"].text == held["answer"]["text"]
 
 
+def test_an_exchange_pauses_at_a_step_of_each_of_its_utterances(tmp_path: Path) -> None:
+    graph = exchanging(tmp_path, interrupt_before=["generate", "find_picture"])
+    state, paused = graph.invoke(HELLO, thread()), []
+    while graph.get_state(thread()).next:
+        (held,) = (task.state for task in graph.get_state(thread(), subgraphs=True).tasks)
+        inner = [task.state for task in held.tasks if task.state is not None]
+        paused += [(held.next[0], each.next[0]) for each in inner] or [held.next]
+        if held.next == ("answer",):
+            assert inner[0].values["removed"]
+            graph.update_state(inner[0].config, {"removed": []})
+        state = graph.invoke(None, thread())
+    assert paused == [("plan", "generate"), ("find_picture",), ("question", "generate"), ("answer", "generate")]
+    assert state["exchange"]["answer"]["removed"] == [] != state["exchange"]["question"]["removed"]
+    with pytest.raises(UsageError, match=r"interrupt_after=generat: there is no such step \(did you mean 'generate'"):
+        exchanging(tmp_path, interrupt_after="generat")
+
+
 @pytest.mark.parametrize(
     ("made", "error", "says"),
     [

@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,33 @@ def test_removed_units_are_edited_before_anything_is_said(tmp_path: Path) -> Non
     assert list(run.turn(1).details.record.removed) == ["memory.memory_1"]
 
 
+@pytest.mark.parametrize(
+    ("removed", "says"),
+    [
+        (
+            ["- Ana sold the boat in March."],
+            r"^removed has '- Ana sold the boat in March\.', which .* 'memory\.memory_1'",
+        ),
+        (
+            ["memory.memory_9"],
+            r"^removed has 'memory\.memory_9', which is no id of a unit of the prompt; ids are such as",
+        ),
+        ([None], r"^removed has None, which is no id"),
+        ("memory.memory_1", r"^removed is 'memory\.memory_1'; it is a list of ids of units, such as \["),
+        (None, r"^removed is None; it is a list"),
+    ],
+)
+def test_an_edit_with_other_than_ids_of_units_is_told(tmp_path: Path, removed: Any, says: str) -> None:
+    graph = speaking(tmp_path, interrupt_before=["generate"])
+    graph.invoke(HELLO, thread())
+    (task,) = graph.get_state(thread(), subgraphs=True).tasks
+    edited = graph.update_state(task.state.config, {"removed": removed})
+    with pytest.raises(UsageError, match=says):
+        graph.invoke(None, thread())
+    graph.update_state(edited, {"removed": ["memory.memory_1"]})
+    assert graph.invoke(None, thread())["utterance"]["removed"][-1] == "- Ana sold the boat in March."
+
+
 def test_time_travel_says_the_same_again_and_branches_without_touching_what_was(tmp_path: Path) -> None:
     graph = speaking(tmp_path)
     for _ in range(3):
@@ -179,7 +207,7 @@ def test_a_wrong_answer_is_asked_about_again(tmp_path: Path, by_id: bool) -> Non
         return graph.invoke(Command(resume={asked.id: given} if by_id else given), thread())
 
     first = (shown := graph.invoke(HELLO, thread()))["__interrupt__"][0].value
-    for wrong in (7, "  ", {"text": "Hm."}, False, ["Hm."]):
+    for wrong in (7, "  ", {"text": "Hm."}, False, ["Hm."], *([None] if by_id else [])):
         shown = answer(wrong)
         again = shown["__interrupt__"][0].value
         assert again.pop("problem").startswith(f"the utterance was answered with {wrong!r}; resume with True")
@@ -188,6 +216,25 @@ def test_a_wrong_answer_is_asked_about_again(tmp_path: Path, by_id: bool) -> Non
     assert state["messages"][-1].content == first["text"]
     assert graph.get_state(thread()).next == ()
     assert graph.invoke({"messages": []}, thread())["__interrupt__"][0].value["speaker"] == "Bo"
+
+
+def test_no_answer_at_all_leaves_the_question_open(tmp_path: Path) -> None:
+    graph = speaking(tmp_path, review=True)
+    first = graph.invoke(HELLO, thread())["__interrupt__"][0].value
+    with suppress(UnboundLocalError):  # of LangGraph 1.2, whatever the graph
+        graph.invoke(Command(resume=None), thread())
+    assert graph.get_state(thread()).next == ("node",)
+    assert graph.invoke(Command(resume=True), thread())["messages"][-1].content == first["text"]
+
+
+def test_a_thread_that_another_graph_has_paused_is_told(tmp_path: Path) -> None:
+    saver = InMemorySaver()
+    speaking(tmp_path, saver, interrupt_before=["generate"]).invoke(HELLO, thread())
+    talk = tertulia.langgraph.group_chat([*PEOPLE, "Cy"], model="rehearsal", store=str(tmp_path / "talk.db"))
+    with pytest.raises(UsageError, match=r"^the thread has paused in the graph utterance, and can't go on in group"):
+        graph_of(talk, saver).invoke(None, thread())
+    said = speaking(tmp_path, saver, interrupt_before=["generate"]).invoke(None, thread())
+    assert said["messages"][-1].name == "Ana"
 
 
 _PROGRAM = """
@@ -262,6 +309,12 @@ class Lacking(TypedDict, total=False):
         (Lacking, {"topic": "The boat"}, r"has no field `messages`.*MessagesState"),
         (Lacking, {"question": "The boat?"}, r"has no field `messages`"),
         (Plain, {"topic": "The boat"}, r"give it, if only as \[\]"),
+        (
+            Plain,
+            {"messages": [{"role": "king", "content": "Hm."}]},
+            r"^the field `messages` holds no mess.*'king'",
+        ),
+        (Plain, {"messages": [{"role": "user", "content": 7}]}, r"^the field `messages` holds no messages: .*not 7"),
         (None, {"messages": [], "speaker": "Anna"}, r"^speaker=Anna: is none of the people \(Ana, Bo\).*Ana"),
         (None, {"messages": [AIMessage("Hm.")]}, r"^a message of a model has no name \('Hm\.'\)"),
         (None, {"messages": [], "topic": 7}, r"^the field `topic` of the parent's state is 7, and takes a text"),

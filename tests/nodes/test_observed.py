@@ -87,6 +87,8 @@ def test_a_rewritten_thought_is_the_thought_and_the_state_stays_small(held: tt.R
         assert visit.update is not None
         assert visit.update["thought"] == f"Rather not: {visit.before['thought']}"
         assert visit.update["mind"]["emotion_strength"] == 1.0
+        (given,) = [state for state in SEEN if (state["round"], state["agent"]) == (2, visit.agent)]
+        assert visit.before == given
 
 
 @pytest.mark.parametrize("name", ["critic", "after_assess", "perceive", "decide", "race", "goal_summary", "generate"])
@@ -129,6 +131,7 @@ def test_the_recipe_of_the_page_runs_as_written(cli: Cli) -> None:
     visits = cli("show", "@last", "--turn", "2", "--node", "critic", "--json").json["visits"]
     assert len(visits) == 5
     assert all(visit["update"]["thought"] != visit["before"]["thought"] for visit in visits)
+    assert all("minds" not in visit["before"] and "bids" not in visit["before"] for visit in visits)
     cognition = cli("show", "@last", "--turn", "2", "--json").json["cognition"]
     assert {agent["agent"]: agent["thought"] for agent in cognition} == {
         visit["agent"]: visit["update"]["thought"] for visit in visits

@@ -222,6 +222,19 @@ class GraphCheckpoints(Checkpoints):
     ) -> None:
         super().__init__(connection, path, HostSerializer(path, allowed))
 
+    @contextmanager
+    @override
+    def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
+        """Yield a cursor; `StorageError` if the checkpointer was closed before."""
+        try:
+            self.conn.in_transaction  # noqa: B018  # raises if it is closed
+        except sqlite3.ProgrammingError:
+            raise StorageError(
+                f"the checkpointer of {self._path} is closed; invoke the graph inside its `with` block"
+            ) from None
+        with super().cursor(transaction) as cursor:
+            yield cursor
+
     @override
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> Self:
         return cast(Self, BaseCheckpointSaver.with_allowlist(self, extra_allowlist))

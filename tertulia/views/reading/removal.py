@@ -7,7 +7,7 @@ from tertulia.nodes.utterance.walks.calm import calm
 from tertulia.prompts.units import FIXED_UNITS
 from tertulia.state.context import Context
 from tertulia.state.parameters import REMOVAL_TOLERANCE, Parameters
-from tertulia.state.records import BLOCK_INITIALS, Candidate, Prompt, RunRecord
+from tertulia.state.records import BLOCK_INITIALS, HOSTED_SCENARIO, Candidate, Prompt, RunRecord
 from tertulia.state.text import clean, in_words
 from tertulia.state.variation import BlockLength
 from tertulia.views.reading.faults import faults_in_words
@@ -109,6 +109,9 @@ def _remarks(
     staying = [unit for unit in removable if unit.id not in details.removed]
     heaviest = max(removable, key=lambda unit: scores[unit.id])
     by_score = parameters.removal_order != "placebo"
+    if by_score and details.run.scenario == HOSTED_SCENARIO and _is_edited(details, scores, factor, parameters):
+        yield "edited", f"λ = {factor:g} would have removed other units: the state was edited before the line was drawn"
+        return
     if by_score and total and heaviest in staying and scores[heaviest.id] > _MOST * total:
         share = scores[heaviest.id] / total
         # The nearest walk removes it once λ is nearer to its share than to zero.
@@ -130,6 +133,20 @@ def _remarks(
         )
 
 
+def _is_edited(details: LineDetails, scores: dict[str, float], factor: float, parameters: Parameters) -> bool:
+    """Return whether other units are gone than those that the run's walk takes, as a graph's user has edited them."""
+    from tertulia.nodes.utterance.prune import WALKS
+
+    if "prune" in parameters.nodes:
+        return False
+    walked = WALKS[parameters.removal_walk](details.removable, scores, factor, _order(parameters))
+    return {*walked} != {unit.id for unit in details.removable if unit.id in details.removed}
+
+
+def _order(parameters: Parameters) -> Literal["ascending", "descending"]:
+    return "ascending" if parameters.removal_order == "ascending" else "descending"
+
+
 def _why_nothing(scores: Sequence[float], factor: float, parameters: Parameters) -> str:
     is_stopping = parameters.removal_walk in ("first_overshoot", "nearest")
     is_heaviest = is_stopping and parameters.removal_order != "ascending"
@@ -149,8 +166,7 @@ def _why_not_reached(details: LineDetails, factor: float, parameters: Parameters
     said = f"λ = {factor:g} was asked for, and {reached:.3f} reached"
     if "prune" in parameters.nodes:
         return f"{said}: nodes.prune={parameters.nodes['prune']} decides what goes"
-    order: Literal["ascending", "descending"] = "ascending" if parameters.removal_order == "ascending" else "descending"
-    nearer = calm(details.removable, scores, factor, order)
+    nearer = calm(details.removable, scores, factor, _order(parameters))
     share = sum(scores[unit] for unit in nearer) / sum(scores[unit.id] for unit in details.removable)
     if abs(share - factor) >= abs(reached - factor) - _ROUNDING:
         return f"{said}: no walk comes nearer, as no removable unit has a share that would fit"

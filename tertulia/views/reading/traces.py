@@ -2,15 +2,17 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from tertulia.state.cognition import Assessment, Finding, InformationNeed, Visit
+from tertulia.state.context import Context
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import NotFoundError, nearest_hint
-from tertulia.state.graph_state import updated
+from tertulia.state.graph_state import CognitionOutput, updated
 from tertulia.state.meeting import Meeting
 from tertulia.state.observed import Rewritten
-from tertulia.state.records import RunRecord
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import HOSTED_SCENARIO, RunRecord
 from tertulia.state.store import Store
 
 #: The nodes of a cognition that write or follow the texts of an assessment.
@@ -35,6 +37,11 @@ def read_visits(
     visits: list[tuple[int, Visit]] = []
     for number in turns:
         trace = store.trace(run.run, number)
+        if trace is None and run.scenario == HOSTED_SCENARIO:
+            raise NotFoundError(
+                f"turn {number} of run {run.run} was a step of another program's graph, whose checkpoints have the "
+                f"states (graph.get_state_history); show {run.run} --turn {number} has what came of them"
+            )
         if trace is None:
             raise NotFoundError(
                 f"what was executed in turn {number} of run {run.run} is not in the store: it was removed; --turn N "
@@ -44,7 +51,7 @@ def read_visits(
     if node is not None:
         visits = _executions_of(store, run, visits, node, turn)
     chosen = [of for of in visits if agent in (None, of[1].agent or of[1].before.get("speaker"))]
-    return [(number, _with_texts(store, run, visit)) for number, visit in chosen]
+    return [(number, _as_given(store, run, visit)) for number, visit in chosen]
 
 
 def _executions_of(
@@ -64,6 +71,12 @@ def _executions_of(
         found = [(number, _inner(visit, place, (visit.update or {}).get("address"))) for number, visit in opened]
     if not found:
         found = list(_findings(store, run, visits, name))
+    is_of_town = place in PLACES and PLACES[place].graph == "town"
+    if not found and is_of_town and (simulation := store.dependents_of(run.run).simulation) is not None:
+        raise NotFoundError(
+            f"{name!r} rates memories after a conversation, and in none of its turns: tertulia days {simulation} "
+            "--agent NAME has the memories with their importance"
+        )
     if not found:
         where = f"turn {turn} of run {run.run}" if turn is not None else f"run {run.run}"
         if name in NODES and by[NODES[name].place] != name:
@@ -101,10 +114,37 @@ def _findings(
         )
 
 
-def _with_texts(store: Store, run: RunRecord, visit: Visit) -> Visit:
-    """Return an execution with the texts of the agent's assessment, which lie in the store and in no state."""
-    if visit.node not in _HAVE_TEXTS or not visit.agent:
+def _as_given(store: Store, run: RunRecord, visit: Visit) -> Visit:
+    """Return an execution of an agent's cognition with the texts that lie in the store and in no state.
+
+    A node of the user's own has before it all that its place can read: its own declaration is in its file.
+    """
+    if not visit.agent:
         return visit
+    before = {key: value for key, value in visit.before.items() if value or key not in CognitionOutput.__annotations__}
+    if visit.node in (run.parameters.get("nodes") or {}):  # type: ignore[operator]
+        before |= _observed(store, run, visit)
+    visit = visit.model_copy(update={"before": before})
+    return _with_assessment(store, run, visit) if visit.node in _HAVE_TEXTS else visit
+
+
+def _observed(store: Store, run: RunRecord, visit: Visit) -> dict[str, Any]:
+    from tertulia.nodes.machinery.places import PLACES, TEXTS
+    from tertulia.nodes.meeting.observed import observed
+
+    context = Context(
+        run=run.run,
+        seed=run.seed,
+        start=store.start(run.run),
+        parameters=Parameters.model_validate(run.parameters),
+        store=store,
+        **cast(Any, dict.fromkeys(("model", "embedder", "broker"))),  # nobody is asked
+    )
+    return observed(tuple(key for key in PLACES[visit.node].observes if key not in TEXTS), visit.before, context)
+
+
+def _with_assessment(store: Store, run: RunRecord, visit: Visit) -> Visit:
+    """Return an execution with the texts of the agent's assessment."""
     round, agent = visit.before["round"], visit.agent
     assessed = store.step(run.run, round, agent, "assess", Assessment)
     if assessed is None:
