@@ -296,7 +296,7 @@ class CausalLanguageModel:
         encoded = [[self.tokenizer.encode(option) for option in question.options] for question in questions]
         read_prompt = self.prompts.reader()
         prefixes = [read_prompt(question.prompt) for question in questions]
-        # Options that begin alike share a row: most are a few words of a few.
+        # Options that begin alike share a row: feelings are `a little` or `very` something.
         merged = [
             longest_rows((prefix.tokens[-1], *tokens[:-1]) for tokens in options)
             for prefix, options in zip(prefixes, encoded, strict=True)

@@ -276,7 +276,7 @@ class DecodingState:
 
 
 def longest_rows(rows: Iterable[tuple[int, ...]]) -> tuple[list[tuple[int, ...]], list[int]]:
-    """Return the rows of tokens that no other row begins with, and by row the number of one that does or is the row."""
+    """Return the rows with whose tokens no other row begins, and by row the number of one that begins with its tokens."""
     listed, longest, number = list(rows), list[tuple[int, ...]](), dict[tuple[int, ...], int]()
     for row in sorted(set(listed), reverse=True):  # rows that go on with a row come right before it
         if not longest or longest[-1][: len(row)] != row:

@@ -8,7 +8,8 @@ keys and values in one, gate and up in another) and the steps between them, in a
 3. Attention is that of `attention`, with its rows, masks and capture (`row_groups`). Rows of one prompt, as nearly all
    steps have, take it in one go: keys and values turned and stored together.
 4. Of the last layer a prompt needs keys and values alone.
-5. A chunk of a prompt attends to the tokens before it and to itself in two parts, so that the first needs no mask.
+5. Tokens that are read for their attention alone end with the last layer's.
+6. A chunk of a prompt attends to the tokens before it and to itself in two parts, so that the first needs no mask.
 
 Other architectures go through transformers (`module_passes`). The parts of a model are those of a model that
 transformers has opened (`lean_parts`), or of a bare one (`bare_opening`). The definition of Eq. 1, which is computed
