@@ -190,7 +190,7 @@ class DecodingState:
             continuing = [row for row, continued in enumerate(of_row) if continued is prefix]
             members += [(prefix, continuing[i : i + MOST_ROWS]) for i in range(0, len(continuing), MOST_ROWS)]
         parts = alike(members) if stacks else [[member] for member in members]
-        self.groups = [Stack(part, capacity) if len(part) > 1 else Group(*part[0], capacity) for part in parts]
+        self.groups = [Stack(part) if len(part) > 1 else Group(*part[0]) for part in parts]
         self._prefix_lengths = [prefix.length for prefix in of_row]
         self._first_positions = [prefix.length + prefix.shift for prefix in of_row]
         shape = (len(of_row), capacity, max(self._prefix_lengths) + 1)
@@ -276,7 +276,7 @@ class DecodingState:
 
 
 def longest_rows(rows: Iterable[tuple[int, ...]]) -> tuple[list[tuple[int, ...]], list[int]]:
-    """Return the rows with whose tokens no other row begins, and by row the number of one that begins with its tokens."""
+    """Return the rows with which no other begins, and by row the number of one of these that begins with it."""
     listed, longest, number = list(rows), list[tuple[int, ...]](), dict[tuple[int, ...], int]()
     for row in sorted(set(listed), reverse=True):  # rows that go on with a row come right before it
         if not longest or longest[-1][: len(row)] != row:

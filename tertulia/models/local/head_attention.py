@@ -36,7 +36,7 @@ class _HeadGroup(Group):
     """
 
     def __init__(self, prefix: Prefix, spans: Sequence[tuple[int, int]]) -> None:
-        super().__init__(prefix, list(range(len(spans))), max(past_last for _, past_last in spans))
+        super().__init__(prefix, list(range(len(spans))))
         self._spans = spans
         self.sums: list[Tensor] = []
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from tertulia.models.local.prefix import Prefix
 
-#: Tokens of the replies for which room is made at a time, within their capacity: empty columns are multiplied too.
+#: Tokens of the replies for which room is made at a time.
 GROWTH = 32
 
 #: Prefixes share a tensor if the shortest has at least this share of the longest's tokens, and as many rows.
@@ -52,9 +52,9 @@ class Group:
         keys, values: By layer.
     """
 
-    def __init__(self, prefix: Prefix, rows: list[int], capacity: int) -> None:
-        """Make rows that have read nothing yet, and will read so many tokens at the most."""
-        self.rows, self._capacity = rows, capacity
+    def __init__(self, prefix: Prefix, rows: list[int]) -> None:
+        """Make rows that have read nothing yet."""
+        self.rows = rows
         self.tokens = slice(0, 0)
         self.keys, self.values = list(prefix.keys), list(prefix.values)
         self._length = prefix.length
@@ -67,7 +67,7 @@ class Group:
     @property
     def columns(self) -> int:
         """How many columns the new tokens look at, or that there will be room for."""
-        return self._length + len(self.rows) * _room(self._needed, self._capacity)
+        return self._length + len(self.rows) * (self._needed + GROWTH)
 
     def begin(self, start: int, new: Sequence[int], lengths: Sequence[int], device: torch.device) -> int:
         """Begin a forward pass in which each row reads so many tokens; return the next group's first place."""
@@ -92,7 +92,7 @@ class Group:
             tensor = tensors[layer]
             if tensor.dim() == 1 or tensor.shape[1] < columns:
                 # Never a part of a tensor: in bfloat16 it would be copied for every product.
-                grown = new.new_zeros(new.shape[0], self.columns, new.shape[2])
+                grown = new.new_zeros(new.shape[0], columns + len(self.rows) * GROWTH, new.shape[2])
                 if tensor.dim() > 1:
                     grown[:, : tensor.shape[1]] = tensor
                 tensors[layer] = tensor = grown
@@ -126,7 +126,7 @@ class Group:
         if both is None or both.shape[1] < columns:
             former = self.keys[layer], self.values[layer]
             has_room = former[0].dim() > 1 and former[0].shape[1] >= columns
-            room = former[0].shape[1] if has_room else self.columns
+            room = former[0].shape[1] if has_room else columns + len(self.rows) * GROWTH
             self._both[layer] = both = new.new_zeros(new.shape[0], room, new.shape[2])
             for part, tensor in zip(both.chunk(2), former, strict=True):
                 if tensor.dim() > 1:
@@ -231,9 +231,8 @@ class Stack:
         runs: The runs that are multiplied at once in the forward pass under way.
     """
 
-    def __init__(self, members: Sequence[tuple[Prefix, list[int]]], capacity: int) -> None:
-        """Make rows that have read nothing yet, and will read so many tokens at most, with copies of the prefixes."""
-        self._capacity = capacity
+    def __init__(self, members: Sequence[tuple[Prefix, list[int]]]) -> None:
+        """Make rows that have read nothing yet, with copies of the prefixes."""
         prefixes, rows = [prefix for prefix, _ in members], [of_prefix for _, of_prefix in members]
         self._rows_of = [list(of_prefix) for of_prefix in rows]
         self.rows = [row for of_prefix in rows for row in of_prefix]
@@ -247,8 +246,8 @@ class Stack:
         self.values = [self._stacked([prefix.values[layer] for prefix in prefixes]) for layer in layers]
 
     def _stacked(self, tensors: Sequence[Tensor]) -> Tensor:
-        columns = self._length + self._widest * _room(0, self._capacity)
-        stacked = tensors[0].new_zeros(len(tensors), tensors[0].shape[0], columns, tensors[0].shape[2])
+        shape = len(tensors), tensors[0].shape[0], self._length + self._widest * GROWTH, tensors[0].shape[2]
+        stacked = tensors[0].new_zeros(shape)
         for member, tensor in enumerate(tensors):
             stacked[member, :, self._length - tensor.shape[1] : self._length] = tensor
         return stacked
@@ -281,8 +280,7 @@ class Stack:
         for tensors, new in ((self.keys, keys), (self.values, values)):
             tensor = tensors[layer]
             if tensor.shape[2] < columns:
-                room = self._length + self._widest * _room(self._needed, self._capacity)
-                grown = tensor.new_zeros(*tensor.shape[:2], room, tensor.shape[3])
+                grown = tensor.new_zeros(*tensor.shape[:2], columns + self._widest * GROWTH, tensor.shape[3])
                 grown[:, :, : tensor.shape[2]] = tensor
                 tensors[layer] = tensor = grown
             tensor[self._member, :, self._columns] = new[:, self.tokens].transpose(0, 1)
@@ -342,11 +340,6 @@ class Stack:
                 length, tokens = self._lengths[member], run.tokens[chosen]
                 own = of_token[chosen][:, self._length - length :]
                 captured[self._row[tokens], self._positions[tokens], : length + 1] = own
-
-
-def _room(needed: int, capacity: int) -> int:
-    """Return for how many tokens of each row room is made."""
-    return max(needed, min(needed + GROWTH, capacity))
 
 
 def _runs(counts: Sequence[int], device: torch.device) -> Iterator[Run]:
