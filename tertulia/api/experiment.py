@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from tertulia.api.arguments import check_argument
 from tertulia.api.exporting import write_export
-from tertulia.api.measuring import Comparison, Measures, chosen_metrics, compared, figures_of_runs, measured
+from tertulia.api.measuring import Comparison, Measures, chosen_metrics, compared, figures_of_runs, found_in, measured
 from tertulia.api.store_handle import StoreHandle
 from tertulia.api.stored_run import Run
 from tertulia.api.tables import Records, Shown
@@ -208,7 +208,8 @@ class Experiment:
         from tertulia.api.plotting import plotted
 
         check_argument("metric", metric, str, "a metric is named by a text: plot('dist3')", optional=False)
-        return plotted(self.measure(metric, embedder=embedder), metric, self._axis(along))
+        axis = self._axis(along)
+        return plotted(found_in(self.store, self._definition, chosen_metrics([metric]), embedder, axis=axis), metric)
 
     @with_named_arguments
     def export(self, format: "Format", out: "PathLike[str] | str", *, force: bool = False) -> tuple[Path, ...]:

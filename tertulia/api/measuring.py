@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar
 from tertulia.api.arguments import check_argument
 from tertulia.api.store_handle import StoreHandle
 from tertulia.api.tables import Records, Shown
+from tertulia.lab.experiments.axes import Axis
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.results import read_results
 from tertulia.lab.reports.measures import figures_of_run
@@ -149,7 +150,7 @@ def measured(
 ) -> Measures:
     """Return the mean of each metric in each setting (see `Experiment.measure`)."""
     chosen = chosen_metrics(metrics)
-    findings = _findings(handle, experiment, chosen, None, embedder, reader)
+    findings = found_in(handle, experiment, chosen, embedder, reader)
     found = [_measure(findings, metric, setting) for metric in chosen for setting in findings.rows]
     return Measures.of(found, findings.rehearsed)
 
@@ -167,7 +168,7 @@ def compared(
     if baseline is not None and baseline not in experiment.settings:
         raise SettingError("baseline", baseline, f": no such setting{nearest_hint(baseline, [*experiment.settings])}")
     chosen = chosen_metrics(metrics)
-    findings = _findings(handle, experiment, chosen, baseline, embedder, reader)
+    findings = found_in(handle, experiment, chosen, embedder, reader, baseline)
     places = [(metric, setting) for metric in chosen for setting in findings.rows]
     found = [_difference(findings, *place) for place in places]
     return Comparison.of([each for each in found if each is not None], findings.rehearsed)
@@ -191,18 +192,19 @@ def figures_of_runs(
     return found
 
 
-def _findings(
+def found_in(
     handle: StoreHandle,
     experiment: Experiment,
     metrics: Sequence[str],
-    baseline: str | None,
     embedder: str | None,
-    reader: str | None,
+    reader: str | None = None,
+    baseline: str | None = None,
+    axis: Axis | None = None,
 ) -> Findings:
     """Return the comparisons of `tertulia lab compare`; a metric that can't be measured is a warning that says why."""
     check_argument("embedder", embedder, str, "an embedder is named by a text: 'minilm'")
     check_argument("fluency_model", reader, str, "a model is named by a text, or 'none'")
-    report = report_of_experiment(experiment, baseline, metrics)
+    report = report_of_experiment(experiment, baseline, metrics, axis)
     access = ModelAccess().naming([name for name in (embedder, reader) if name is not None])
     measurers = measurers_of(
         experiment, embedder, reader, _LazyEmbedder, lambda name: access.language_model(name, Parameters())

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from tertulia.lab.experiments.progress import ExperimentProgress
 
 
+#: The bar of an experiment: the rate and the time that is left are its own.
+_BAR = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt} of about {total_fmt} utterances{postfix}"
+
+
 class ProgressBar:
     """Shows the turns so far, of the most that there can be, and the current step."""
 
@@ -47,23 +51,23 @@ class ProgressBar:
 
 
 class TrialBar:
-    """Shows the finished trials of an experiment, of all, and the time that is left."""
+    """Shows the utterances of an experiment, of those that are expected, its trials, and the time that is left."""
 
     def __init__(self, shown: bool, experiment: str, counts: "ExperimentProgress") -> None:
-        self._shown, self._experiment, self._counts = _is_shown(shown), experiment, counts
+        self.is_shown, self._experiment, self._counts = _is_shown(shown), experiment, counts
         self._bar: tqdm[None] | None = None
 
     def show(self, event: Event) -> None:
         """Show an event that was counted."""
-        if not self._shown:
+        if not self.is_shown:
             return
         if self._bar is None:
             from tqdm import tqdm
 
-            label, done = f"experiment {self._experiment}", self._counts.finished - self._counts.new
-            self._bar = tqdm(desc=label, initial=done, total=self._counts.total, unit="trial")
+            self._bar = tqdm(desc=f"experiment {self._experiment}", unit="utterance", bar_format=_BAR)
+        self._bar.total = self._counts.expected
         self._bar.set_postfix_str(self._counts.text.partition(", ")[2], refresh=False)
-        self._bar.update(self._counts.finished - self._bar.n)
+        self._bar.update(self._counts.utterances - self._bar.n)
         self._bar.refresh()
 
     def __enter__(self) -> Self:

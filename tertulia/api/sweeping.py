@@ -26,8 +26,10 @@ from tertulia.api.store_handle import StoreHandle
 from tertulia.api.stores import Store
 from tertulia.lab.executors.choosing import LOCAL, executor_of
 from tertulia.lab.experiments import experiment as definitions
+from tertulia.lab.experiments.cautions import cautions
+from tertulia.lab.experiments.estimating import forecast
 from tertulia.lab.experiments.progress import ExperimentProgress
-from tertulia.lab.experiments.reached import progress_of
+from tertulia.lab.experiments.reached import Progress, progress_of
 from tertulia.lab.experiments.running import run_experiment
 from tertulia.lab.experiments.sweeping import sweep_experiment
 from tertulia.runs.access.engines import ModelAccess
@@ -134,6 +136,8 @@ def sweep(
             store=opened,
             axes=axes,
         )
+        for caution in cautions(opened, experiment, additions=Additions(extensions=files)):
+            warnings.warn(caution, stacklevel=3)
     access = _access(experiment, [model or DEFAULT_MODEL, *named_models], cache, api_keys)
     _run(handle, experiment, access, replace(added, extensions=files), workers, progress, limits)
     return Experiment(handle, experiment.name, experiment)
@@ -175,16 +179,22 @@ def _run(
     """Run the missing trials in a thread of their own, with a progress bar."""
     with handle.opened() as opened:
         counts = ExperimentProgress(progress_of(opened, experiment))
-
+    bar = TrialBar(progress, experiment.name, counts)
     remember_files(experiment.files(), access.trust)
 
     def drive(emit: Emit) -> None:
         with handle.opened() as store:
+
+            def announce(before: Progress) -> None:
+                counts.begin(before)
+                if bar.is_shown:
+                    forecast(store, counts, additions, workers)
+
             executor = executor_of(LOCAL, store, access, additions, workers, limits=limits)
-            run_experiment(store, experiment, executor, emit, counts.begin)
+            run_experiment(store, experiment, executor, emit, announce)
 
     try:
-        with TrialBar(progress, experiment.name, counts) as bar, closing(events_of(drive)) as events:
+        with bar, closing(events_of(drive)) as events:
             for event in events:
                 if isinstance(event, Noted):
                     warnings.warn(clean(event.text), stacklevel=4)

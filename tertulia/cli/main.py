@@ -29,7 +29,8 @@ PANELS = {
 _NEW_OBJECTS = 50_000
 
 _EPILOG = """
-Data goes to standard output, progress and errors to standard error. What reads takes --json.
+Data goes to standard output, progress and errors to standard error. What reads takes --json, and --explain, which
+ends with a sentence on each term that was printed.
 
 \b
 Exit codes:

@@ -11,7 +11,6 @@ Vendi Score: A Diversity Evaluation Metric for Machine Learning", Def. 3.1.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from math import lgamma
 
 import numpy as np
 from pydantic import Field
@@ -114,11 +113,10 @@ def expected_distinct(kinds: Mapping[int, int], total: int, size: int | None) ->
     """
     if size is None:
         return sum(kinds.values()) / total
-    counts, numbers = np.array([*kinds], dtype=np.float64), np.array([*kinds.values()], dtype=np.float64)
-    rest = np.maximum(total - counts, size)  # fewer are left: one of them is in every sample
-    of_all = lgamma(total - size + 1) - lgamma(total + 1)  # without SciPy, which is in no light installation
-    missed = np.exp([lgamma(left + 1) - lgamma(left - size + 1) + of_all for left in rest])
-    return float((numbers * (1 - np.where(total - counts < size, 0.0, missed))).sum() / size)
+    earlier = np.arange(max(kinds, default=0), dtype=np.float64)  # occurrences of an n-gram before one of it
+    missed = np.cumprod(np.append(1.0, (total - size - earlier[:-1]) / (total - earlier[:-1])))
+    share = np.cumsum(missed / (total - earlier))  # by occurrences: the chance that the sample has one, by its size
+    return float(sum(number * share[count - 1] for count, number in kinds.items()))
 
 
 # --- Vendi score ----------------------------------------------------------------------------------------------------

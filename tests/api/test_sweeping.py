@@ -85,6 +85,19 @@ def test_a_plot_has_means_intervals_and_cases(experiment: tt.Experiment) -> None
     assert figure._repr_png_().startswith(b"\x89PNG")
 
 
+def test_a_plot_is_that_of_the_report_and_its_title_is_whole(experiment: tt.Experiment) -> None:
+    figure = experiment.plot("dist3")
+    width, height = figure.bbox.width, figure.bbox.height
+    figure.canvas.draw()
+    title = figure._suptitle.get_window_extent()
+    assert 0 <= title.x0 <= title.x1 <= width
+    assert title.y1 <= height
+    assert figure.get_suptitle().replace("\n", " ") == (
+        "Rehearsed, so that the figures mean nothing. Means over cases, with 95\N{NO-BREAK SPACE}% intervals; "
+        "small points: cases"
+    )
+
+
 # --- interrupted and missing ------------------------------------------------------------------------------------------
 
 

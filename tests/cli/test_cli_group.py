@@ -122,9 +122,9 @@ def test_a_round_is_shown_with_its_race(cli: Cli) -> None:
     assert cleo.count("█") < ada.count("█")
     assert "3.50 s" in cleo
     assert "3.58 s" in ada
-    assert "not willing: W 0.25 < θ 0.5" in ben
+    assert "not willing: 0.25 < threshold 0.5" in ben
     assert "self driven; a tie of Ada and Cleo was drawn; first word after 3.50 s" in lines
-    assert any("0.25 × 0.60 topic" in line and "= 0.65 ≥ θ = 0.5" in line for line in lines)
+    assert any("0.25 × 0.60 topic" in line and "= 0.65 ≥ threshold 0.5" in line for line in lines)
     assert "off\tmemory retrieval, mention response" in lines
     assert any(line.startswith("→ said") for line in lines)
 

@@ -170,7 +170,7 @@ def test_simulations_are_compared_encounter_by_encounter(cli: Cli) -> None:
             for number in (1, 2, 3)
         }
     assert all(isinstance(row["without_sense"], float) for row in document["days"])
-    assert "no sense" in cli("days", *found).out
+    assert "flagged by rules" in cli("days", *found).out
     figures = metrics_of_cases(cases, RehearsalEmbedder()).values()
     assert document["days"][1]["sim"] == pytest.approx(sum(figure.sim or 0 for figure in figures) / 3)
     drawn = cli(*SHORT, "--set", "case_seed=2", "--json").json["simulation"]

@@ -72,6 +72,20 @@ def test_the_start_leads_to_all_tutorials_and_notebooks() -> None:
     assert "(docs/index.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.stem)
+def test_a_page_begins_with_something_to_type(page: Path) -> None:
+    """Lists of names have nothing to type, and the page on LangGraph begins with a table of its graphs."""
+    if page.stem in {"reference", "glossary", "langgraph"}:
+        return
+    head, *commands = page.read_text(encoding="utf-8").partition("\n## ")[0].split("\n```")
+    assert commands, "the first section has no code"
+    assert len(head.split()) <= 60
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 700
+
+
 def test_every_public_name_is_in_the_reference() -> None:
     page = (DOCS / "reference.md").read_text(encoding="utf-8")
     assert sorted(re.findall(r"^::: tertulia\.(\w+)$", page, re.MULTILINE)) == sorted(tertulia.__all__)

@@ -1,17 +1,22 @@
 """An experiment in short: what differs is said, what is undecided is said with the cases that would decide it."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from support.experiment_case import a_grid, rehearsed
+from support.commands import Cli
+from support.experiment_case import a_grid, drive_here, rehearsed
 
+from tertulia.lab.experiments.results import Results
 from tertulia.lab.reports.differences import differences_in_words, means_table
 from tertulia.lab.reports.measures import Measuring
 from tertulia.lab.reports.provenance import Provenance
 from tertulia.lab.reports.report import Figures, Findings, find, report_of_experiment
+from tertulia.lab.reports.report_making import cheap_control, findings_so_far
 from tertulia.lab.reports.report_plots import report_plots
 from tertulia.metrics.statistics import CaseFigure
 from tertulia.models.rehearsal import RehearsalEmbedder
+from tertulia.runs.driving.events import Event, TurnFinished
 from tertulia.storage.store import SqlStore
 
 CASES = tuple(f"tidewell:{number}" for number in range(8))
@@ -51,28 +56,58 @@ def found_above(values: list[float]) -> list[float]:
 
 def test_a_difference_beyond_chance_is_named_with_its_direction(findings: Findings) -> None:
     found = with_figures(findings, FULL, found_above(FULL))
-    (sentence,) = differences_in_words(found)
+    sentence, _ = differences_in_words(found)
     assert sentence.startswith("dist-3, against λ = 0: λ = 1 is higher, +0.10")
-    (sentence,) = differences_in_words(with_figures(findings, found_above(FULL), FULL))
+    sentence, _ = differences_in_words(with_figures(findings, found_above(FULL), FULL))
     assert "λ = 1 is lower, −0.10" in sentence
 
 
 def test_what_chance_may_have_made_is_undecided_with_the_cases_that_would_decide(findings: Findings) -> None:
-    found = with_figures(findings, FULL, [value + (0.05 if at % 2 else -0.03) for at, value in enumerate(FULL)])
-    (sentence,) = differences_in_words(found)
+    found = with_figures(findings, FULL, [value + (0.08 if at % 2 else -0.06) for at, value in enumerate(FULL)])
+    sentence, _ = differences_in_words(found)
     assert "λ = 1 is undecided, +0.010 [" in sentence
-    assert " cases would decide." in sentence
+    assert " cases decide with even odds." in sentence
 
 
 def test_an_interval_off_zero_among_many_comparisons_is_no_finding(findings: Findings) -> None:
     pruned = [value + 0.02 + (0.026 if at % 2 else -0.018) for at, value in enumerate(FULL)]
-    (alone,) = differences_in_words(with_figures(findings, FULL, pruned))
+    alone, _ = differences_in_words(with_figures(findings, FULL, pruned))
     assert "λ = 1 is higher, +0.024 [" in alone
     many = ("dist1", "dist2", "dist3", "dist1_equal", "dist2_equal", "dist3_equal", "vendi", "sim", "len")
-    sentences = [*differences_in_words(with_figures(findings, FULL, pruned, many))]
+    *sentences, method = differences_in_words(with_figures(findings, FULL, pruned, many))
+    assert f"all {len(many)} comparisons together" in method
     assert len(sentences) == len(many)
     start = "λ = 1 is undecided among so many comparisons, +0.024 ["
-    assert all(start in sentence and " cases would decide." in sentence for sentence in sentences)
+    assert all(start in sentence and " cases decide with even odds." in sentence for sentence in sentences)
+
+
+def test_a_difference_within_the_margin_on_both_sides_is_small_and_one_of_few_cases_is_not(findings: Findings) -> None:
+    near = [value + (0.005 if at % 2 else -0.004) for at, value in enumerate(FULL)]
+    sentence, _ = differences_in_words(with_figures(findings, FULL, near))
+    assert "λ = 1 differs by less than 0.05, +0.001 [" in sentence
+    sentence, _ = differences_in_words(with_figures(findings, FULL[:2], near[:2]))
+    assert "λ = 1 is undecided, +0.001 [" in sentence
+
+
+def test_a_difference_that_the_control_has_is_no_finding_of_the_model(findings: Findings) -> None:
+    found = replace(with_figures(findings, FULL, found_above(FULL)), results=results_of_a_model(findings))
+    alike = with_figures(findings, FULL, found_above(FULL)).figures
+    weaker = with_figures(findings, FULL, [value + 0.02 + at / 2000 for at, value in enumerate(FULL)]).figures
+    none = with_figures(findings, FULL, FULL).figures
+    beside = {"but no more than the control: +0.10": alike, "more than the control: +0.02": weaker}
+    for words, control in beside.items():
+        sentence, _, about = differences_in_words(replace(found, control=control))
+        assert f"λ = 1 is higher, +0.103 [0.101, 0.106], {words}" in sentence
+        assert about.startswith("Control: the same conversations of a stand-in")
+    sentence, _, _ = differences_in_words(replace(found, control=none))
+    assert sentence.endswith("+0.103 [0.101, 0.106].")
+    table = means_table(replace(found, control=weaker))
+    assert (table.columns[-1].title, table.rows[0][-1]) == ("control (λ = 0, λ = 1)", "0.747, 0.769")
+
+
+def results_of_a_model(findings: Findings) -> Results:
+    runs = [replace(t, run=t.run.model_copy(update={"rehearsed": False})) for t in findings.results.runs]
+    return replace(findings.results, runs=runs)
 
 
 def test_equal_figures_are_the_same_in_every_setting(findings: Findings) -> None:
@@ -83,7 +118,7 @@ def test_one_case_says_that_it_has_no_interval_and_how_to_get_one(findings: Find
     found = with_figures(findings, FULL[:1], [0.9])
     (sentence,) = differences_in_words(found)
     assert sentence.startswith("One case has no interval")
-    assert "tertulia sweep tidewell:all" in sentence
+    assert sentence.endswith("Take all cases of it: tidewell:all")
     assert means_table(found).columns[0].title == "no intervals"
     (plot,) = report_plots(found)
     assert plot.title == "Means over cases along λ, of one case, so without intervals"
@@ -97,3 +132,45 @@ def test_a_number_that_differs_is_drawn_as_a_line_with_the_intervals_of_the_tabl
     table = means_table(findings)
     assert table.columns[0].title == "95 % intervals"
     assert f"[{points[0].low:.3f}, {points[0].high:.3f}]" in str(table.rows[0][1])
+
+
+def test_a_sweep_that_was_interrupted_and_went_on_has_the_same_figures(store: SqlStore, tmp_path: Path) -> None:
+    experiment = a_grid(settings=SETTINGS, cases=CASES[:2], trials=2, rounds=2, baseline=None)
+    drive_here(store, experiment)
+    with SqlStore.open(tmp_path / "other.db", create=True) as other:
+        turns: list[Event] = []
+
+        def stop_at_the_third_turn(event: Event) -> None:
+            turns.extend([event] if isinstance(event, TurnFinished) else [])
+            if len(turns) == 3:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            drive_here(other, experiment, stop_at_the_third_turn)
+        drive_here(other, experiment)
+        whole, gone_on = (findings_so_far(each, experiment, lambda _: RehearsalEmbedder()) for each in (store, other))
+    assert whole is not None
+    assert gone_on is not None
+    assert means_table(whole) == means_table(gone_on)
+    assert [*differences_in_words(whole)] == [*differences_in_words(gone_on)]
+
+
+def test_a_model_has_a_control_that_is_cheap_and_figures_show_it(store: SqlStore) -> None:
+    experiment = a_grid(settings=SETTINGS, cases=CASES[:2], trials=2, rounds=2, baseline=None, model="smollm2")
+    control = cheap_control(store, experiment)
+    assert control is not None
+    assert (control.name, control.model) == ("grid (control)", "rehearsal")
+    assert cheap_control(store, experiment.model_copy(update={"trials": 1000})) is None
+    assert cheap_control(store, experiment.model_copy(update={"cases": CASES[:1]})) is None
+    assert cheap_control(store, control) is None  # a rehearsal is its own
+    drive_here(store, control)
+    assert cheap_control(store, experiment) is None  # it is complete
+
+
+def test_a_sweep_ends_with_its_figures_and_sentences(cli: Cli) -> None:
+    ran = cli("sweep", *CASES[:2], "--lambda", "0,1", "--trials", "1", "--rounds", "2", "--rehearse")
+    assert "95 % intervals\tλ = 0\tλ = 1" in ran.out
+    assert ", against λ = 0: λ = 1 is undecided, " in ran.out
+    assert "Student's t over 2 cases of tidewell" in ran.out
+    assert ran.out.splitlines()[-1].startswith("as page, plots and data: tertulia lab compare ")
+    assert "4 of 4 trials to run, about " in ran.err

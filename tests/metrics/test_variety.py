@@ -42,6 +42,14 @@ def test_dist_of_all_n_grams_is_dist_n_and_shorter_samples_are_more_varied(texts
     assert all(later <= earlier + 1e-9 for earlier, later in pairwise(figures))
 
 
+@pytest.mark.parametrize("total", [49, 3000, 40_000])
+@pytest.mark.parametrize("size", [1, 7, 49])
+def test_words_that_occur_once_are_all_distinct_at_any_length(total: int, size: int) -> None:
+    found = distinct_of_sample(spoken([f"word{i}" for i in range(total)]), 1, size)
+    assert found is not None
+    assert 1 - 1e-12 <= found <= 1
+
+
 vectors = st.integers(2, 6).flatmap(
     lambda size: st.lists(
         st.lists(st.floats(-3, 3).filter(lambda x: abs(x) > 0.01), min_size=3, max_size=3), min_size=size, max_size=size

@@ -12,6 +12,12 @@ from support.stored import NOW, a_case, a_run, write_turns
 
 from tertulia.lab.experiments.axes import axes_of
 from tertulia.lab.experiments.experiment import Experiment
+from tertulia.lab.experiments.results import read_results
+from tertulia.lab.reports.measures import Measuring
+from tertulia.lab.reports.provenance import Provenance
+from tertulia.lab.reports.report import find, report_of_experiment
+from tertulia.lab.reports.report_plots import metric_plot
+from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.state.errors import NotFoundError, StorageError
 from tertulia.state.records import Trial
 from tertulia.storage.store import SqlStore
@@ -140,6 +146,20 @@ def test_an_experiment_that_has_hardly_begun_says_so(half: SqlStore) -> None:
     document = document_at(half, "experiments/half")
     assert "of 4 conversations 3 have finished" in document["notes"][0]
     assert document["progress"]["failures"] == [{"run": "a002", "error": None}]
+    assert document["progress"]["utterances"] == sum(run.turns for run in half.runs())
+    assert document["progress"]["utterances_expected"] == 4 * half.run("a001").turns
+
+
+def test_a_plot_has_the_figures_of_the_page(store: SqlStore) -> None:
+    results = read_results(store, "grid")
+    report = report_of_experiment(results.experiment, metrics=["dist3"])
+    measuring = Measuring(store, results.runs, RehearsalEmbedder())
+    findings = find(store, report, results, measuring, Provenance(()))
+    drawn = [point for series in metric_plot(findings, "dist3").panels[0].series for point in series.points]
+    page = measure_page(store, "grid", "dist3")["settings"]
+    assert [point.y for point in drawn] == [setting["value"] for setting in page]
+    assert [(point.low, point.high) for point in drawn] == [tuple(setting["interval"]) for setting in page]
+    assert [[*point.cases] for point in drawn] == [setting["by_case"] for setting in page]
 
 
 def test_figures_that_need_a_model_name_the_command(half: SqlStore) -> None:

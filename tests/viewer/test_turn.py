@@ -294,7 +294,7 @@ def test_the_race_of_a_turn_has_every_latency_and_margin(page: Page, served: Ser
     for bid in turn["bids"]:
         if not bid["willing"]:
             others = page.locator(".others li").filter(has_text=bid["agent"])
-            expect(others).to_contain_text(f"not willing: W {bid['willingness']:.2f} < θ 0.5")
+            expect(others).to_contain_text(f"not willing: {bid['willingness']:.2f} < threshold 0.5")
 
 
 def test_an_agent_is_shown_through_the_whole_run(page: Page, served: Served) -> None:

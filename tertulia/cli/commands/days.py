@@ -1,7 +1,7 @@
 """`days`: the course of a town: how varied its days are, its encounters, its memories, and its cost."""
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
@@ -12,7 +12,6 @@ from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.terminal.tables import Row, print_columns, print_table
 from tertulia.cli.views.live import print_encounter, print_town
 from tertulia.state.errors import UsageError
-from tertulia.state.text import number
 from tertulia.state.town import Simulation
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.agreements import (
@@ -35,23 +34,14 @@ from tertulia.views.reading.days import (
     read_memories,
     simulation_cells,
     simulations_document,
+    table_of_days,
+    table_of_trials,
     trial_rows,
     trials_document,
 )
 
-#: Figures of diversity by heading: their names, and the digits that are shown. Those of days are at equal counts.
-_FIGURES = {
-    "sim": ("sim", 3),
-    **{f"dist-{n}": (f"dist{n}", 3) for n in (1, 2, 3)},
-    "no sense": ("without_sense", 3),
-    "len": ("len", 1),
-}
-_OF_DAYS = _FIGURES | {f"dist-{n}": (f"dist{n}_equal", 3) for n in (1, 2, 3)}
 #: How many agreements are listed.
 _LISTED = 20
-#: Columns of the table of days before and after the figures of diversity, by heading.
-_BEFORE = {"day": "day", "date": "date", "met": "encounters", "turns": "turns"}
-_BEHIND = {"memories": "memories", "reflected": "reflections", "calls": "calls"}
 
 
 def days(
@@ -129,15 +119,7 @@ def _show_days(store: SqlStore, simulation: Simulation, embedder: str | None, as
     if not rows:
         console.print(plain("nobody has met yet"))
         return
-    cells = [
-        [
-            *(str(row[name]) for name in _BEFORE.values()),
-            *_figures(row, _OF_DAYS),
-            *(str(row[name]) for name in _BEHIND.values()),
-        ]
-        for row in rows
-    ]
-    headings = (*_BEFORE, *_OF_DAYS, *_BEHIND)
+    headings, cells = table_of_days(rows)
     right = [heading for heading in headings if heading != "date"]
     print_table(console, headings, [Row(row) for row in cells], right=right)
     _print_agreements(agreements)
@@ -168,17 +150,12 @@ def _show_trials(store: SqlStore, simulations: Sequence[Simulation], embedder: s
     console = data()
     console.print(plain(f"{len(names)} simulations, encounters that all of them have: {', '.join(names)}", "bold"))
     console.print()
-    headings = ("day", "met", *_FIGURES)
-    cells = [Row((str(row["day"]), str(row["encounters"]), *_figures(row, _FIGURES))) for row in rows]
-    print_table(console, headings, cells, right=headings)
+    headings, cells = table_of_trials(rows)
+    print_table(console, headings, [Row(row) for row in cells], right=headings)
     console.print()
     note = "each figure is over the conversations of one encounter, averaged over a day's encounters"
     for text in (note, *notes_on_unread(rows, opened.id)):
         console.print(plain(text, "dim"))
-
-
-def _figures(row: dict[str, Any], figures: Mapping[str, tuple[str, int]]) -> list[str]:
-    return [number(row[name], digits) for name, digits in figures.values()]
 
 
 def _show_encounters(store: SqlStore, simulation: Simulation, as_json: bool) -> None:

@@ -77,7 +77,7 @@ def _check(command: str | None, checked: str | None, setting: list[str] | None, 
     if found.reach:
         rows = [Row((plain(person.agent, "bold"), f"{person.highest:.2f}", verdict(person))) for person in found.reach]
         data().print()
-        print_table(data(), ("", "W at most", f"reaches θ = {found.reach[0].threshold:g}"), rows)
+        print_table(data(), ("", "willingness at most", f"reaches the threshold {found.reach[0].threshold:g}"), rows)
     for warning in found.warnings:
         print_note(warning)
 

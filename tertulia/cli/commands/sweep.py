@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tertulia.cli import options
-from tertulia.cli.lab.trials import TrialOptions, print_estimate, print_trials, run_trials
+from tertulia.cli.lab.trials import TrialOptions, print_estimate, run_study
 from tertulia.cli.opening import open_existing
 from tertulia.cli.option_groups import grouped
 from tertulia.cli.option_values import read_seed, read_settings
@@ -96,14 +96,12 @@ def sweep(
 
     Example: tertulia sweep k3f9@3 --lambda 0,0.5,1 --trials 5 --rounds 2
     """
-    from tertulia.lab.experiments.fork_effects import effects_after
     from tertulia.lab.experiments.fork_points import as_typed
 
     with open_existing(store) as opened:
         experiment, named = grid.experiment(scenarios, opened, trials.extension)
         if dry_run:
-            print_estimate(opened, experiment, as_json, trials.extension)
+            print_estimate(opened, experiment, as_json, trials)
             return
         way_on = shlex.join(["tertulia", *as_typed(sys.argv[1:], experiment.cases[0])])
-        ran = run_trials(opened, experiment, way_on, trials, named=named, as_json=as_json)
-        print_trials(experiment, ran, as_json, effects_after(opened, experiment))
+        run_study(opened, experiment, way_on, trials, named=named, as_json=as_json)

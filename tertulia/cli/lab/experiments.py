@@ -21,7 +21,7 @@ from tertulia.cli.lab.reports import (
     print_missing,
     write_report,
 )
-from tertulia.cli.lab.trials import TrialOptions, print_estimate, print_trials, run_trials
+from tertulia.cli.lab.trials import TrialOptions, print_estimate, run_study
 from tertulia.cli.opening import open_existing
 from tertulia.cli.option_groups import grouped
 from tertulia.cli.terminal.output import data, print_json
@@ -67,11 +67,9 @@ def run(
         experiment = read_experiment(file, trials.extension or (), user_trust(line))
     with SqlStore.open(store_path(store), create=not dry_run) as opened:
         if dry_run:
-            print_estimate(opened, experiment, as_json, trials.extension)
+            print_estimate(opened, experiment, as_json, trials)
             return
-        way_on = shlex.join(["tertulia", *sys.argv[1:]])
-        ran = run_trials(opened, experiment, way_on, trials, as_json=as_json)
-    print_trials(experiment, ran, as_json)
+        run_study(opened, experiment, shlex.join(["tertulia", *sys.argv[1:]]), trials, as_json=as_json)
 
 
 @grouped
@@ -91,8 +89,7 @@ def resume(
         known = experiment_of(opened.experiments.get(experiment))
         require_files_of(known, opened.path, user_trust())
         way_on = f"tertulia lab resume{store_hint(opened)} {shell_argument(experiment)}"
-        ran = run_trials(opened, known, way_on, trials, as_json=as_json)
-    print_trials(known, ran, as_json)
+        run_study(opened, known, way_on, trials, as_json=as_json)
 
 
 def list_experiments(store: options.StoreOption = None, as_json: options.JsonOption = False) -> None:

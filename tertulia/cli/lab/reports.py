@@ -65,7 +65,7 @@ def make_report_of_paper(
         wanted.check_folder(report.name, experiment.name)
     with SqlStore.open(wanted.store, create=where is not None and not dry_run) as opened:
         if dry_run:
-            print_estimate(opened, experiment, wanted.as_json)
+            print_estimate(opened, experiment, wanted.as_json, TrialOptions())
             return None
         spent: tuple[int, float, float] | None = None
         if where is None:
@@ -153,7 +153,7 @@ def write_report(
     left = f"interrupted before the report was written; all conversations are kept; to go on: {_command()}"
     with exit_when_interrupted(left), status_line("measuring") as line:
         may_read, refused = readable(results.experiment.cases, store.path, user_trust())
-        control = control_results(store, report, experiment)
+        control = control_results(store, experiment)
         findings, page = make_report(store, report, results, measurers, provenance, line.show, may_read, control)
         document = report_document(findings)
         line.show("drawing")

@@ -4,7 +4,8 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from copy import copy
 from inspect import cleandoc
 from types import ModuleType
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from tertulia.cli.terminal.output import discard_output
+from tertulia.cli.terminal.output import discard_output, terms_explained
 from tertulia.state.errors import SettingError, UsageError
 
 #: The options of parameters with other names.
@@ -35,12 +36,24 @@ ParsingError: Any = typer.BadParameter.__mro__[2]
 
 
 class Command(TyperCommand):
-    """A command that explains its usage errors, and ends quietly if its output is closed."""
+    """A command that explains usage errors, ends quietly if its output is closed, and on request explains terms."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        for of_json in [option for option in self.params if "--json" in option.opts]:
+            explain: Any = copy(of_json)
+            explain.name, explain.opts = "explain", ["--explain"]
+            explain.help = "Print a sentence on each term of the output, at its end."
+            self.params.insert(self.params.index(of_json) + 1, explain)
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         """Run the command."""
+        explains = ctx.params.pop("explain", False)
         with _errors_explained(ctx):
-            return super().invoke(ctx)
+            if explains and ctx.params.get("as_json"):
+                raise UsageError("--explain is for people, and --json for programs: leave out one of them")
+            with terms_explained() if explains else nullcontext():
+                return super().invoke(ctx)
 
 
 class Group(TyperGroup):

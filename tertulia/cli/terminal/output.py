@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
@@ -65,6 +66,27 @@ def _rows(table: Table) -> Iterator[list[str]]:
 def _cell(cell: Any) -> str:
     text = cell.plain if isinstance(cell, Text) else Text.from_markup(str(cell)).plain
     return " ".join(text.split("\n")).rstrip()
+
+
+@contextmanager
+def terms_explained() -> Iterator[None]:
+    """At the end, print a sentence on each term that was printed meanwhile."""
+    from tertulia.lab.glossary import terms_in
+
+    texts: list[str] = []
+    write = sys.stdout.write
+
+    def keep(text: str) -> int:
+        texts.append(text)
+        return write(text)
+
+    sys.stdout.write = keep  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        sys.stdout.write = write  # type: ignore[method-assign]
+        for number, (term, sentence) in enumerate(terms_in("".join(texts))):
+            data().print(Text.assemble("" if number else "\n", (term, "bold"), f": {sentence}"))
 
 
 def progress() -> Console:

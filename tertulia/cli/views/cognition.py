@@ -45,7 +45,7 @@ def print_thoughts(console: Console, round: Round, parameters: Parameters) -> No
             thought = plain(typed_phrase(agent.typed))
         if agent.active:
             thought.append(f"  [{', '.join(in_words(name) for name in agent.active)}]", "dim not italic")
-        willingness = f"W {number(agent.bid.willingness, 2)}" if agent.bid else "–"
+        willingness = f"willing {number(agent.bid.willingness, 2)}" if agent.bid else "–"
         table.add_row(*start, willingness, thought)
     console.print(_indented(table, 5))
     console.print(_indented(plain(floor_phrase(round, parameters), "dim"), 5))

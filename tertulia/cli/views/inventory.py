@@ -29,7 +29,7 @@ def print_inventory(console: Console, report: InventoryReport, paper: bool = Fal
 
 def _print_table(console: Console, report: InventoryReport, paper: Sequence[DimensionFigures]) -> None:
     grid = Table(box=None, pad_edge=False)
-    for heading in ("dimension", "pole", "mean [95 % CI]", "people", "ratings", "p", "p over\npeople"):
+    for heading in ("dimension", "pole", "mean [95 % CI]", "people", "ratings", "p over\nratings", "p over\npeople"):
         grid.add_column(heading, justify="left" if heading in ("dimension", "pole") else "right", overflow="fold")
     for cells, is_published in table_rows(report.table, paper):
         grid.add_row(*cells, style="dim" if is_published else None)

@@ -33,7 +33,7 @@ def _print_people(console: Console, figures: Participation) -> None:
     rows = []
     for agent in figures.agents:
         if agent.latency is not None:
-            latency = f"[{agent.latency.scale_s:.3g}, {agent.latency.spread_s:.3g}] s"
+            latency = f"scale {agent.latency.scale_s:.3g} s, spread {agent.latency.spread_s:.3g} s"
             latency += f" {agent.latency.latency_class}" if agent.latency.latency_class else ""
             traits, setting = ", ".join(agent.traits or ()) or "–", agent.setting or "–"
             rows.append(Row((plain(agent.agent, "bold"), latency, traits, setting)))

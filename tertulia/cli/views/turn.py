@@ -102,7 +102,9 @@ def _print_attention(console: Console, details: LineDetails) -> None:
 def _print_candidates(console: Console, details: LineDetails) -> None:
     record, parameters = details.record, details.run.parameters
     threshold = parameters.get("inconsistency_threshold")
-    judged = f"judged: {record.judged_by}, conflict above θ = {threshold}" if record.judged_by else "not judged"
+    judged = (
+        f"judged: {record.judged_by}, conflict above the threshold {threshold}" if record.judged_by else "not judged"
+    )
     rewritten = f", {details.rewritings} rewritten" if details.rewritings else ""
     way = ", revision=off" if record.judged_by and parameters.get("revision") == "off" else ""
     console.print()

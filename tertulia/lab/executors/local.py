@@ -58,15 +58,20 @@ class LocalExecutor:
         """
         if not tasks:
             return
-        experiment = tasks[0].experiment
-        suitable = 1 if parents_of(experiment.cases) else suitable_workers(tasks)
-        number = min(self.workers or suitable, cohorts_of(experiment))
+        experiment, number = tasks[0].experiment, workers_for(tasks, self.workers)
         if number == 1 or self.store.path == MEMORY:
             InProcessExecutor(self.store, self.access, self.additions, self.limits).drive(tasks, emit)
             return
         folder = self.folder(experiment.name)
         dispatcher = Dispatcher(self.store, folder, self.access, self.additions, emit, self.limits)
         dispatcher.drive(tasks, ProcessCrew(), number)
+
+
+def workers_for(tasks: Sequence[CohortTask], most: int | None) -> int:
+    """Return how many processes drive cohorts; `most` is the number that is asked for."""
+    experiment = tasks[0].experiment
+    suitable = 1 if parents_of(experiment.cases) else suitable_workers(tasks)
+    return min(most or suitable, cohorts_of(experiment))
 
 
 def cohorts_of(experiment: Experiment) -> int:

@@ -12,6 +12,7 @@ rounds: 8
 """
 
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -292,6 +293,26 @@ def expanded(case: str) -> list[str]:
         return files
     found = list_cases(source).cases
     return [f"{source}:{listed.number}" for listed in found] if len(found) > 1 else [source]
+
+
+def more_cases(case: str, arguments: Sequence[str] = ()) -> str:
+    """Return how to have more cases than this one, in a sentence.
+
+    Args:
+        arguments: Those of a command that names the case; then the sentence ends with the command for all cases.
+    """
+    source, _, number = case.rpartition(":")
+    every = f"{source if source and number.isdigit() else case}{ALL_CASES}"
+    try:
+        has_more = len(expanded(every)) > 1
+    except TertuliaError:  # a turn of a run; a file that is gone
+        has_more = False
+    if not has_more:
+        return f"Name several scenarios, or one with cases, such as tidewell{ALL_CASES}"
+    if case not in arguments:
+        return f"Take all cases of it: {every}"
+    command = shlex.join(["tertulia", *(every if argument == case else argument for argument in arguments)])
+    return f"With all cases of it: {command}"
 
 
 def joined(known: Experiment, given: Experiment) -> Experiment:

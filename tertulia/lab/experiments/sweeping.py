@@ -100,11 +100,15 @@ def read_lambdas(text: str) -> list[float]:
     """Return values of λ as a user wrote them, with commas between them.
 
     Raises:
-        SettingError: One is no number from 0 to 1; the message names the number that was probably meant.
+        SettingError: One is no number from 0 to 1, or there twice; the message has what was probably meant.
     """
-    values = [_number(part) for part in text.split(",")]
-    if all(value is not None and 0 <= value <= 1 for value in values):
-        return [value for value in values if value is not None]
+    numbers = [_number(part) for part in text.split(",")]
+    values = [value for value in numbers if value is not None and 0 <= value <= 1]
+    if len(values) == len(numbers):
+        if len(once := dict.fromkeys(values)) < len(values):
+            several = ",".join(f"{value:g}" for value in once)
+            raise SettingError("lambda", text, f": a value is there more than once; did you mean {several}?")
+        return values
     problem = ": λ is a number from 0 to 1, and several have commas between them"
     parts = [part.replace(",", ".") for part in re.split(r"[;\s]+", text.strip("[](); "))]
     if len(parts) == 1 and re.fullmatch(r"[01],[0-9]+", text.strip()):

@@ -77,12 +77,13 @@ def table_of(
 
 @dataclass(frozen=True)
 class Point:
-    """A value of a series; without interval if `low` is `None`, and a gap if `y` is."""
+    """A value of a series, with those of its cases; without interval if `low` is `None`, and a gap if `y` is."""
 
     x: float | str
     y: float | None
     low: float | None = None
     high: float | None = None
+    cases: Sequence[float] = ()
 
 
 @dataclass(frozen=True)

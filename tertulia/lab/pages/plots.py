@@ -4,6 +4,7 @@ The same figure makes the same file. Words stay words in it, so that they can be
 """
 
 import io
+import textwrap
 import warnings
 from collections.abc import Sequence
 from math import nan
@@ -15,6 +16,7 @@ from tertulia.state.text import clean, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
 
 
 class _Style(NamedTuple):
@@ -44,6 +46,9 @@ PUBLISHED = "#666666"
 
 #: The size of a panel in inches.
 _WIDTH, _HEIGHT = 3.3, 2.3
+
+#: The least size of a figure with a title in inches, for each of its columns and lines.
+_ALONE = 5.0, 3.4
 
 #: The size of letters in points.
 FONT_SIZE = 8
@@ -83,29 +88,53 @@ def drawn(figure: Figure) -> str:
     Raises:
         UsageError: matplotlib is not installed.
     """
+    import matplotlib
+
+    canvas = canvas_of(figure)
+    written = io.StringIO()
+    with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing")  # the file's viewer has its own fonts
+        canvas.savefig(written, format="svg", metadata={"Date": None})
+    return written.getvalue()
+
+
+def canvas_of(figure: Figure, kind: "type[Canvas] | None" = None, title: str = "") -> "Canvas":
+    """Return a figure as one of matplotlib.
+
+    Args:
+        kind: Its class; that of matplotlib by default.
+        title: The text above it, in lines as wide as it is.
+
+    Raises:
+        UsageError: matplotlib is not installed.
+    """
     check_plots()
     import matplotlib
     from matplotlib.figure import Figure as Canvas
 
-    with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing")  # the file's viewer has its own fonts
+    with matplotlib.rc_context(_SETTINGS):
         columns = min(figure.columns, len(figure.panels))
         lines = -(-len(figure.panels) // columns)
-        canvas = Canvas(figsize=(_width(figure) * columns, _HEIGHT * lines), layout="constrained")
+        height = _ALONE[1] if title else _HEIGHT
+        canvas = (kind or Canvas)(
+            figsize=(max(_width(figure), _ALONE[0] if title else 0) * columns, height * lines), layout="constrained"
+        )
         axes = canvas.subplots(lines, columns, squeeze=False).flat
         for panel, axis in zip(figure.panels, axes, strict=False):
             _draw(axis, panel)
         for axis in axes:  # places that are left
             axis.axis("off")
+        letters = int(72 * canvas.get_figwidth() / _LETTER)
         handles = {label: handle for axis in canvas.axes for handle, label in _legend(axis)}
         if len(handles) > 1:
-            entries = max(
-                1, min(len(handles), int(72 * canvas.get_figwidth() / (_LETTER * (max(map(len, handles)) + 8))))
+            entries = max(1, min(len(handles), letters // (max(map(len, handles)) + 8)))
+            place: Any = "outside lower left" if title else "outside upper left"
+            canvas.legend(handles.values(), handles, loc=place, ncols=entries, frameon=False)
+        if title:
+            canvas.suptitle(
+                "\n".join(textwrap.wrap(clean(title).replace(" %", "\N{NO-BREAK SPACE}%"), letters)), fontsize=FONT_SIZE
             )
-            canvas.legend(handles.values(), handles, loc="outside upper left", ncols=entries, frameon=False)
-        written = io.StringIO()
-        canvas.savefig(written, format="svg", metadata={"Date": None})
-    return written.getvalue()
+    return canvas
 
 
 def _width(figure: Figure) -> float:
@@ -139,6 +168,7 @@ def _draw(axis: "Axes", panel: Panel) -> None:
 def _line(axis: "Axes", series: Series, style: _Style, is_band: bool) -> None:
     """Draw points over numbers, joined if none is missing between them."""
     color = PUBLISHED if series.published else style.color
+    _cases(axis, [(float(point.x), point) for point in series.points], color)
     axis.plot(
         [point.x for point in series.points],
         [nan if point.y is None else point.y for point in series.points],
@@ -151,6 +181,13 @@ def _line(axis: "Axes", series: Series, style: _Style, is_band: bool) -> None:
         linewidth=1,
     )
     _intervals(axis, [(float(point.x), point) for point in series.points], color, is_band)
+
+
+def _cases(axis: "Axes", points: Sequence[tuple[float, Point]], color: str) -> None:
+    """Draw the cases of points at these places, small."""
+    cases = [(x, value) for x, point in points for value in point.cases]
+    if cases:
+        axis.scatter([x for x, _ in cases], [y for _, y in cases], s=9, color=color, alpha=0.45, linewidths=0)
 
 
 def _intervals(axis: "Axes", points: Sequence[tuple[float, Point]], color: str, is_band: bool = False) -> None:
@@ -190,6 +227,7 @@ def _bars(axis: "Axes", panel: Panel, place: int, style: _Style) -> None:
         linewidth=0.8,
         linestyle=":" if series.published else "-",
     )
+    _cases(axis, known, "#000000")
     _intervals(axis, known, "#000000")
     labels = [_label(str(category)) for category in categories]
     slanted = any(len(label) > 6 for label in labels)

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from tertulia.lab.experiments.axes import axes_of
+from tertulia.lab.experiments.axes import Axis, axes_of
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.results import Results
 from tertulia.lab.reports.measures import Measuring
@@ -95,27 +95,36 @@ class Findings:
         found = {metric for figures in self.figures.values() for metric in figures}
         return [metric for metric in self.report.metrics if metric in found]
 
+    @property
+    def distinct_metrics(self) -> list[str]:
+        """The metrics that were measured; if no dialogue is truncated, without the equal figures of whole dialogues."""
+        found = self.metrics
+        twins = (
+            [] if self.truncated else [name for name in found if _whole_of(name) != name and _whole_of(name) in found]
+        )
+        return [name for name in found if name not in twins]
+
     def mean(self, setting: str, metric: str) -> CaseMean:
         """Return the mean of a metric over cases."""
-        return case_mean(self.figures.get(setting, {}).get(metric, {}), metric_named(metric).bounds)
+        return mean_of(self.figures, setting, metric)
 
     def difference(self, setting: str, metric: str) -> Contrast | None:
         """Return how much higher a metric is in a setting than in the baseline; `None` for the baseline itself."""
-        if setting == self.report.baseline:
-            return None
-        here, baseline = (self.figures.get(name, {}).get(metric, {}) for name in (setting, self.report.baseline))
-        return paired_difference(here, baseline) if here and baseline else None
+        return difference_of(self.figures, setting, self.report.baseline, metric)
 
     @cached_property
     def p_adjusted(self) -> Mapping[tuple[str, str], float]:
         """By setting and metric, p of the difference to the baseline among all that are shown (Holm 1979).
 
-        There is none if a report has orderings, which are tested then.
+        There is none if a report has orderings, which are tested then. Equal figures are one comparison.
         """
-        places = [] if self.report.orderings else [(row, metric) for metric in self.metrics for row in self.rows]
+        metrics = [] if self.report.orderings else self.distinct_metrics
+        places = [(row, metric) for metric in metrics for row in self.rows]
         found = [self.difference(*place) for place in places]
-        adjusted = holm([None if each is None else each.p for each in found])
-        return {place: p for place, p in zip(places, adjusted, strict=True) if p is not None}
+        adjusted = dict(zip(places, holm([None if each is None else each.p for each in found]), strict=True))
+        twins = [(row, name) for name in self.metrics for row in self.rows if metrics and name not in metrics]
+        adjusted |= {(row, name): adjusted[row, _whole_of(name)] for row, name in twins}
+        return {place: p for place, p in adjusted.items() if p is not None}
 
     def published(self, setting: str, metric: str) -> float | None:
         """Return the published figure."""
@@ -140,6 +149,22 @@ class Findings:
                 if first.metric == second.metric and first.weight == -second.weight:
                     found[first.metric, frozenset((first.setting, second.setting))] = verdict.outcome
         return found
+
+
+def mean_of(figures: Figures, setting: str, metric: str) -> CaseMean:
+    """Return the mean of a metric over cases, with its interval: in tables, plots and the page alike."""
+    return case_mean(figures.get(setting, {}).get(metric, {}), metric_named(metric).bounds)
+
+
+def difference_of(figures: Figures, setting: str, baseline: str, metric: str) -> Contrast | None:
+    """Return how much higher a metric is in a setting than in the baseline, by case; `None` for the baseline itself."""
+    here, there = (figures.get(name, {}).get(metric, {}) for name in (setting, baseline))
+    return paired_difference(here, there) if here and there and setting != baseline else None
+
+
+def _whole_of(metric: str) -> str:
+    """Return the name of a metric of truncated dialogues that one of whole dialogues belongs to."""
+    return metric.removesuffix("_untruncated")
 
 
 def find(
@@ -208,9 +233,12 @@ def slug(name: str) -> str:
 
 
 def report_of_experiment(
-    experiment: Experiment, baseline: str | None = None, metrics: Sequence[str] | None = None
+    experiment: Experiment, baseline: str | None = None, metrics: Sequence[str] | None = None, axis: Axis | None = None
 ) -> Report:
     """Return the report on a user's experiment, with nothing published, by default on `METRICS` and its own baseline.
+
+    Args:
+        axis: Its number along which figures are drawn; by default the first of `axes_of`.
 
     Raises:
         UsageError: There is no such setting or metric; the nearest name is given.
@@ -231,13 +259,12 @@ def report_of_experiment(
         baseline=chosen,
         metrics=tuple(metrics or METRICS),
         profile=Profile(trials=experiment.trials, rounds=experiment.rounds),
-        curves=_curves(experiment),
+        curves=_curves(axis or next(iter(axes_of(experiment)), None)),
     )
 
 
-def _curves(experiment: Experiment) -> dict[str, Curve]:
-    """Return the lines along the number that differs between settings, λ first; none if no number differs."""
-    axis = next(iter(axes_of(experiment)), None)
+def _curves(axis: Axis | None) -> dict[str, Curve]:
+    """Return the lines along a number that differs between settings; none if no number differs."""
     if axis is None:
         return {}
     settings = sorted(axis.values, key=lambda setting: axis.values[setting])

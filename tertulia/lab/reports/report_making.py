@@ -5,10 +5,13 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import NoReturn
 
 from tertulia.lab.experiments.controls import control_name
 from tertulia.lab.experiments.experiment import Experiment, checked, experiment_of
+from tertulia.lab.experiments.fork_points import parents_of
 from tertulia.lab.experiments.plan import TESTS, departures, plan_of
+from tertulia.lab.experiments.reached import progress_of
 from tertulia.lab.experiments.results import Results, TrialRun, read_results
 from tertulia.lab.experiments.sources import source_of
 from tertulia.lab.pages.page import Page
@@ -28,14 +31,14 @@ from tertulia.lab.reports.ordering_tests import metrics_of
 from tertulia.lab.reports.paper_files import base_of
 from tertulia.lab.reports.papers import Report, experiment_of_report
 from tertulia.lab.reports.provenance import Provenance, installed_versions
-from tertulia.lab.reports.report import Findings, find, slug
+from tertulia.lab.reports.report import Findings, find, report_of_experiment, slug
 from tertulia.lab.reports.report_page import report_page
 from tertulia.lab.reports.revised_turns import revised_turns
 from tertulia.metrics.inference import detectable
 from tertulia.runs.access.model_names import EMBEDDER, REHEARSAL
 from tertulia.runs.access.named_files import is_shipped
 from tertulia.runs.planning.request import DEFAULT_MODEL
-from tertulia.state.errors import NotFoundError, TertuliaError
+from tertulia.state.errors import ModelError, NotFoundError, TertuliaError
 from tertulia.state.language_model import Embedder, LanguageModel
 from tertulia.storage.store import SqlStore
 
@@ -47,6 +50,9 @@ NEXT_LINE = frozenset(("entropy", "divergence"))
 
 #: The end of the plan's file name.
 _PLAN = "plan.yaml"
+
+#: Rounds of a control at most, which take some 30 ms each, and rounds of a conversation without a limit.
+_CHEAP, _ROUNDS = 3_000, 16
 
 #: The word in the place of a model's name if none is wanted.
 NO_MODEL = "none"
@@ -149,9 +155,19 @@ def control_of(experiment: Experiment) -> Experiment | None:
     return experiment.model_copy(update={"name": control_name(experiment.name), "model": REHEARSAL, "plan": ""})
 
 
-def control_results(store: SqlStore, report: Report, experiment: Experiment) -> Results | None:
-    """Return the stored results of a report's control; `None` without any, or without a control."""
-    control = control_of(experiment) if report.orderings else None
+def cheap_control(store: SqlStore, experiment: Experiment) -> Experiment | None:
+    """Return the control of an experiment that compares settings over cases, if it is to be run and takes minutes."""
+    trials = len(experiment.cases) * len(experiment.settings) * experiment.trials
+    is_compared = len(experiment.cases) > 1 and len(experiment.settings) > 1
+    if not is_compared or trials * (experiment.rounds or _ROUNDS) > _CHEAP or parents_of(experiment.cases):
+        return None
+    control = control_of(experiment)
+    return control if control is not None and progress_of(store, control).missing else None
+
+
+def control_results(store: SqlStore, experiment: Experiment) -> Results | None:
+    """Return the stored results of an experiment's control; `None` without any, or without a control."""
+    control = control_of(experiment)
     return None if control is None or _stored(store, control.name) is None else read_results(store, control)
 
 
@@ -204,6 +220,28 @@ def findings_of(
     beside = _runs_of(report, control) if control and runs else []
     control_measuring = Measuring(store, beside, embedder, each_run) if beside else None
     return find(store, report, results, measuring, provenance, skipped, control_measuring)
+
+
+def _no_model() -> NoReturn:
+    raise ModelError("no model is opened for these figures")
+
+
+def findings_so_far(
+    store: SqlStore, experiment: Experiment, open_embedder: Callable[[str], Embedder], show: Show = ignore
+) -> Findings | None:
+    """Return the findings on `METRICS`, beside those of the control; `None` if no trial has finished.
+
+    Raises:
+        TertuliaError: The embedder can't be opened.
+    """
+    results = read_results(store, experiment)
+    if not results.runs:
+        return None
+    measurers = Measurers(
+        lambda: open_embedder(REHEARSAL if experiment.model == REHEARSAL else EMBEDDER), None, _no_model
+    )
+    control = control_results(store, experiment)
+    return findings_of(store, report_of_experiment(experiment), results, measurers, Provenance(()), show, control)
 
 
 def _runs_of(report: Report, results: Results) -> list[TrialRun]:

@@ -126,7 +126,7 @@ def _notes(findings: Findings) -> Iterator[str]:
         yield f"{setting} has the lines of {findings.report.baseline} in {cases}: nothing was changed there"
     if findings.truncated:
         longer = counted(findings.truncated, "dialogue")
-        yield f"{longer} longer than the embedder reads: sim is of the beginnings, sim, untruncated of the whole"
+        yield f"{longer} longer than the embedder reads: sim is of their beginnings, sim of whole texts of all"
     yield from not_measured_lines(findings)
     if findings.results.experiment.trials == 1:
         yield "With one trial a case has no pair of dialogues: there is no similarity and no Vendi score."

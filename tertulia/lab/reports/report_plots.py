@@ -1,6 +1,7 @@
 """The plots of a report: curves with intervals, figures over simulated time or by index, or bars with the paper's."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tertulia.lab.pages.page import Figure, Panel, Point, Series
 from tertulia.lab.reports.differences import has_intervals
@@ -46,6 +47,14 @@ def report_plots(findings: Findings) -> list[Figure]:
     return plots
 
 
+def metric_plot(findings: Findings, metric: str) -> Figure:
+    """Return the figure of one metric: along a number that differs between settings, or setting by setting."""
+    is_curve = bool(findings.report.curves and _x_title(findings))
+    panel = _curves(findings, metric) if is_curve else _bars(findings, metric, findings.rows)
+    title = f"Means over cases, {_intervals(findings)}; small points: cases"
+    return Figure(metric, title, [replace(panel, title="", y_title=panel.title)])
+
+
 def _intervals(findings: Findings) -> str:
     """Return the meaning of the lines at bars and points; of one case there are none."""
     return "with 95 % intervals" if has_intervals(findings) else "of one case, so without intervals"
@@ -58,7 +67,8 @@ def _is_measured(findings: Findings, metric: str, settings: Sequence[str]) -> bo
 
 def _point(findings: Findings, setting: str, metric: str, x: float | str) -> Point:
     found = findings.mean(setting, metric)
-    return Point(x, found.value, found.ci_low, found.ci_high)
+    sample = {} if findings.report.published else findings.figures.get(setting, {}).get(metric, {})
+    return Point(x, found.value, found.ci_low, found.ci_high, [figure.value for figure in sample.values()])
 
 
 def _curves(findings: Findings, metric: str) -> Panel:

@@ -1,12 +1,14 @@
 """The progress of an experiment, for the viewer, and its consequences for a reader of the figures."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING
 
 from tertulia.state.documents import Document
 from tertulia.state.errors import StorageError
+from tertulia.state.records import RunRecord
 from tertulia.state.text import counted
 from tertulia.storage.store import SqlStore
 
@@ -35,22 +37,32 @@ def read_progress(store: SqlStore, name: str) -> "Progress":
 
 def progress_document(store: SqlStore, reached: "Progress") -> Document:
     """Return how many conversations have finished, failed, run and are missing, and about how long the rest takes."""
-    failed = reached.with_status("failed")
+    failed, finished = reached.with_status("failed"), reached.with_status("finished")
     drivers = store.drivers()
     running = [run for run in reached.with_status("running") if drivers.is_driven(run.run)]
+    planned = len(reached.experiment.cases) * len(reached.experiment.settings) * reached.experiment.trials
+    utterances = sum(map(_own_turns, reached.runs.values()))
+    each = median(map(_own_turns, finished)) if finished else reached.experiment.rounds
+    expected = None if each is None else max(utterances, round(planned * each))
+    left = None if expected is None else expected - utterances
     return {
-        "planned": len(reached.experiment.cases) * len(reached.experiment.settings) * reached.experiment.trials,
-        "finished": len(reached.with_status("finished")),
+        "planned": planned,
+        "finished": len(finished),
         "failed": len(failed),
         "running": len(running),
         "missing": reached.missing - len(failed),
+        "utterances": utterances,
+        "utterances_expected": expected,
         "failures": [{"run": run.run, "error": run.error} for run in failed[:_NAMED_FAILURES]],
-        "seconds_left": _seconds_left(reached) if running else None,
+        "seconds_left": _seconds_left(reached, running, left) if running else None,
     }
 
 
-def _seconds_left(reached: "Progress") -> float | None:
-    """Return how long the rest takes at the pace at which the last cohorts began; `None` before two have."""
+def _seconds_left(reached: "Progress", running: Sequence[RunRecord], utterances_left: int | None) -> float | None:
+    """Return how long the rest takes: at the pace at which the last cohorts began, or before two have, of utterances.
+
+    `None` before the first utterance.
+    """
     own = [run for run in reached.runs.values() if run.trial and run.trial.experiment == reached.experiment.name]
     begun: dict[int, list[float]] = {}
     for run in own:
@@ -58,9 +70,18 @@ def _seconds_left(reached: "Progress") -> float | None:
             begun.setdefault(run.trial.cohort, []).append(run.created.timestamp())
     starts = sorted(min(times) for times in begun.values())[-_PACE_OF - 1 :]
     gaps = [later - earlier for earlier, later in pairwise(starts)]
-    if not gaps:
+    if gaps:
+        return median(gaps) * reached.missing / (len(own) / len(begun))
+    said = sum(map(_own_turns, running))
+    if not said or utterances_left is None:
         return None
-    return median(gaps) * reached.missing / (len(own) / len(begun))
+    since = min(run.created for run in running)
+    return (datetime.now(UTC) - since).total_seconds() / said * utterances_left
+
+
+def _own_turns(run: RunRecord) -> int:
+    """Return the turns of a run without those that a fork has of its parent."""
+    return run.turns - (run.parent[1] - 1 if run.parent else 0)
 
 
 def notes_of(reached: "Progress") -> list[str]:

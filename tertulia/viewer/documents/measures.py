@@ -221,13 +221,12 @@ def _figures(setting: str, metric: str, found: _Measured, control: _Measured | N
 
 def _figures_of(setting: str, metric: str, found: _Measured) -> Document:
     """Return a measure in a setting: its mean over cases, that of each case, and the difference to the baseline."""
-    from tertulia.lab.reports.papers import metric_named
-    from tertulia.metrics.statistics import case_mean, paired_difference
+    from tertulia.lab.reports.report import difference_of, mean_of
 
-    sample, baseline = found.figures.get(setting, {}), found.figures.get(found.baseline, {})
-    difference = paired_difference(sample, baseline) if sample and baseline and setting != found.baseline else None
+    figures = {name: {metric: sample} for name, sample in found.figures.items()}
+    sample, difference = found.figures.get(setting, {}), difference_of(figures, setting, found.baseline, metric)
     return {
-        **case_mean(sample, metric_named(metric).bounds).document(),
+        **mean_of(figures, setting, metric).document(),
         "by_case": [sample[case].value if case in sample else None for case in found.cases],
         "difference": None if difference is None else difference.document(),
     }

@@ -1,7 +1,7 @@
 """The days of a simulated town: diversity, encounters, memories and costs."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -10,6 +10,7 @@ from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import NotFoundError, UsageError, nearest_hint
 from tertulia.state.language_model import Embedder
 from tertulia.state.records import Remembered
+from tertulia.state.text import number
 from tertulia.state.town import FORMED, Encounter, Simulation
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.agreements import TownAgreement
@@ -25,6 +26,21 @@ _COMPARABLE = {"dist1_equal", "dist2_equal", "dist3_equal", "repeated_lines", "r
 
 #: The columns of a table of simulations.
 HEADINGS = ("simulation", "status", "town", "λ", "seed", "days", "model", "ended_by")
+
+#: Figures of diversity by heading: their names, and the digits that are shown. Those of days are at equal counts.
+_FIGURES = {
+    "sim": ("sim", 3),
+    **{f"dist-{n}": (f"dist{n}", 3) for n in (1, 2, 3)},
+    "flagged\nby rules": ("without_sense", 3),
+    "len": ("len", 1),
+}
+_OF_DAYS = _FIGURES | {f"dist-{n}": (f"dist{n}_equal", 3) for n in (1, 2, 3)}
+#: Columns of the table of days before and after the figures of diversity, by heading.
+_BEFORE = {"day": "day", "date": "date", "met": "encounters", "turns": "turns"}
+_BEHIND = {"memories": "memories", "reflected": "reflections", "calls": "calls"}
+
+#: The headings of a table, and its cells row by row.
+Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 
 
 # --- all simulations ------------------------------------------------------------------------------------------------
@@ -100,13 +116,37 @@ def day_rows(store: SqlStore, simulation: Simulation, embedder: Embedder | None)
     return rows
 
 
+def table_of_days(rows: Sequence[Document]) -> Table:
+    """Return rows of `day_rows` as a table."""
+    cells = [
+        [
+            *(str(row[name]) for name in _BEFORE.values()),
+            *_figures(row, _OF_DAYS),
+            *(str(row[name]) for name in _BEHIND.values()),
+        ]
+        for row in rows
+    ]
+    return (*_BEFORE, *_OF_DAYS, *_BEHIND), cells
+
+
+def table_of_trials(rows: Sequence[Document]) -> Table:
+    """Return rows of `trial_rows` as a table."""
+    cells = [[str(row["day"]), str(row["encounters"]), *_figures(row, _FIGURES)] for row in rows]
+    return ("day", "met", *_FIGURES), cells
+
+
+def _figures(row: Document, figures: Mapping[str, tuple[str, int]]) -> list[str]:
+    return [number(row[name], digits) for name, digits in figures.values()]
+
+
 def notes_on_days(rows: Sequence[Document]) -> tuple[str, str]:
     """Return the totals of days, and how to read their figures, a line each."""
     read, written, seconds = (sum(row[name] for row in rows) for name in ("prompt_tokens", "reply_tokens", "seconds"))
     return (
         f"{read} tokens read, {written} written, {seconds:.0f} s in the model",
         "sim and len are of all conversations of a day together; dist-n is of as many words of each day as the day with"
-        " the fewest has; no sense is the share of lines that repeat, or otherwise make none where they are said",
+        " the fewest has; flagged by rules is the share of lines that repeat or otherwise make no sense: the rules find"
+        " one such fault in eight",
     )
 
 

@@ -28,12 +28,12 @@ def typed_phrase(words: str) -> str:
 
 
 def willingness_phrase(bid: Bid, parameters: Parameters) -> str:
-    """Return W beside θ, and the causes that have raised its parts."""
+    """Return willingness beside its threshold, and the causes that have raised its parts."""
     called = "asked by name" if bid.address == 1 else f"spoken to: {bid.address:g}" if bid.address else ""
     need = f"need to speak: {bid.need:.2f}" if bid.need else ""
     moved = ", ".join(part for part in (called, need) if part)
     sign = "≥" if bid.willing else "<"
-    reached = f"{bid.willingness:.2f} {sign} θ = {parameters.willingness_threshold:g}"
+    reached = f"{bid.willingness:.2f} {sign} threshold {parameters.willingness_threshold:g}"
     return f"{reached} ({moved})" if moved else reached
 
 
@@ -55,10 +55,10 @@ def race_phrase(agent: AgentRound, parameters: Parameters) -> str:
             return "willing, not asked"
         if bid.willingness is None:
             return "was not asked" if agent.typed is None else "stayed silent"
-        return f"not willing: W {bid.willingness:.2f} < θ {parameters.willingness_threshold:g}"
+        return f"not willing: {bid.willingness:.2f} < threshold {parameters.willingness_threshold:g}"
     if bid.parts is None and parameters.seat_clock == "runs":
         return "as long as they took"
-    terms = f"μ {bid.latency_scale_s:.2f} s, σ {bid.latency_spread_s:.2f} s"
+    terms = f"scale {bid.latency_scale_s:.2f} s, spread {bid.latency_spread_s:.2f} s"
     if bid.similarity:
         terms += f", thought goes on from before: {bid.similarity:.2f}"
     terms += f", unheard before: × {bid.persistence:g}" if bid.persistence < 1 else ""

@@ -181,12 +181,12 @@ def _behind(details: LineDetails) -> Iterator[str]:
         if candidate.attempt != record.chosen and candidate.inconsistency is not None:
             comment = f" ({escaped(candidate.comment)})" if candidate.comment else ""
             what = "Rewritten, and set aside" if candidate.origin == "rewritten" else "Set aside"
-            yield f"- {what}, conflict {number(candidate.inconsistency, 2)}: {escaped(candidate.text)}{comment}"
+            yield f"- {what}, inconsistency {number(candidate.inconsistency, 2)}: {escaped(candidate.text)}{comment}"
 
 
 def _thought(agent: AgentRound) -> str:
     bid = agent.bid
-    figures = [f"W {bid.willingness:.2f}"] if bid and bid.willingness is not None else []
+    figures = [f"willingness {bid.willingness:.2f}"] if bid and bid.willingness is not None else []
     figures += [f"{bid.latency_s:.2f} s"] if bid and bid.latency_s is not None else []
     figures += [", ".join(map(in_words, agent.active))] if agent.active else []
     mark = "→ " if agent.won else ""

@@ -7,6 +7,7 @@ import { barsOf, reasonInWords } from "../leaning";
 import { hrefOf } from "../router";
 import type { Making, TurnDocument } from "../views/turn_documents";
 import { Check } from "./check";
+import { Prose } from "./explained";
 import { type PictureOfExchange, Thumbnail } from "./thumbnail";
 
 /** How many units stand below the sentence. */
@@ -51,9 +52,9 @@ function ChosenPicture({ run, picture }: { run: string; picture: PictureOfExchan
   );
 }
 
-/** A sentence, with what it quotes in the type of words. */
+/** A sentence with its terms explained, and what it quotes in the type of words. */
 function Sentence({ text }: { text: string }) {
-  return <p class="data why">{text.split(/(“[^”]*”)/).map((part, place) => (place % 2 ? <span key={place} class="quote">{part}</span> : part))}</p>;
+  return <p class="data why">{text.split(/(“[^”]*”)/).map((part, place) => (place % 2 ? <span key={place} class="quote">{part}</span> : <Prose key={place} text={part} />))}</p>;
 }
 
 /** The units that the line leaned on, most first, and what λ had taken away; nothing where there are none. */

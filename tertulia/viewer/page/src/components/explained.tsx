@@ -1,6 +1,56 @@
 /** What a sign or a word means, where it stands: it opens by keyboard, by mouse and by touch. */
 
 import type { ComponentChildren } from "preact";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
+import { inParts, sentenceOf, type TermName } from "../terms";
+
+/** From the edge of the window, in pixels. */
+const EDGE = 8;
+
+/** A word with its sentence of the glossary, which shows while the word is pointed at or has the focus. */
+export function Term({ of, children = of }: { of: TermName; children?: ComponentChildren }) {
+  const [id, word, sentence] = [useId(), useRef<HTMLButtonElement>(null), useRef<HTMLSpanElement>(null)];
+  useLayoutEffect(() => (settleTabs(), settleTabs), []);
+  const isOpen = () => sentence.current!.matches(":popover-open");
+  const show = () => {
+    const [box, at] = [sentence.current!, word.current!.getBoundingClientRect()];
+    if (isOpen()) return;
+    box.textContent = `${sentenceOf(of)}.`; // only while it shows: who searches the page or copies from it wants the text alone
+    box.showPopover();
+    const below = at.bottom + box.offsetHeight < window.innerHeight;
+    box.style.left = `${Math.max(EDGE, Math.min(at.left, window.innerWidth - box.offsetWidth - EDGE))}px`;
+    box.style.top = `${below ? at.bottom : at.top - box.offsetHeight}px`;
+  };
+  const hide = () => isOpen() && sentence.current!.hidePopover();
+  const onKeyDown = (event: KeyboardEvent) => event.key === "Escape" && isOpen() && event.stopPropagation(); // it closes this alone
+  return (
+    <span class="term" onPointerEnter={show} onPointerLeave={() => document.activeElement !== word.current && hide()}>
+      <button type="button" value={of} ref={word} aria-describedby={id} onFocus={show} onBlur={hide} onClick={show} onKeyDown={onKeyDown}>{children}</button>
+      <span id={id} ref={sentence} role="tooltip" popover="auto" onToggle={() => isOpen() || sentence.current!.replaceChildren()} />
+    </span>
+  );
+}
+
+let isSettling = false;
+
+/** Let Tab come to each term once in a page, where it stands first: it would else come to few other things. */
+function settleTabs() {
+  if (isSettling) return;
+  isSettling = true;
+  queueMicrotask(() => {
+    isSettling = false;
+    const known = new Set<string>();
+    for (const word of document.querySelectorAll<HTMLButtonElement>(".term > button")) {
+      word.tabIndex = known.has(word.value) ? -1 : 0;
+      known.add(word.value);
+    }
+  });
+}
+
+/** A text of the program in which each term is explained where it stands first. */
+export function Prose({ text }: { text: string }) {
+  return <>{inParts(text).map((part, place) => (typeof part === "string" ? part : <Term key={place} of={part.name}>{part.word}</Term>))}</>;
+}
 
 /** A question that opens its answer. */
 export function Explained({ ask, children }: { ask: string; children: ComponentChildren }) {
@@ -51,29 +101,5 @@ function LambdaPicture() {
       <text x={0} y={11}>removed</text>
       <text x={300} y={11} text-anchor="end">kept</text>
     </svg>
-  );
-}
-
-/** What α is. */
-export function WhatIsAlpha() {
-  return (
-    <Explained ask="What is α?">
-      <p>
-        α makes what the speaker is told count for more. Each word is weighed with and without the context, and α times the
-        difference is added: at 0 it counts as the model has it, at 1 twice as much.
-      </p>
-    </Explained>
-  );
-}
-
-/** What a nat is. */
-export function WhatAreNats() {
-  return (
-    <Explained ask="What are nats?">
-      <p>
-        Nats measure how much likelier something is on a logarithmic scale: 0 means as likely, 0.7 about twice, 2.3 about ten
-        times as likely. <i>A token</i> is a word or a part of one; the figure is the mean over those of the line.
-      </p>
-    </Explained>
   );
 }

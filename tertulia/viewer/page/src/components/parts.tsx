@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { hrefOf } from "../router";
 import type { Loaded } from "../use_document";
+import { Prose } from "./explained";
 
 /** What a reader should know: that something is missing or went wrong, and what to do. */
 export function Notice({ title, isBad, children }: { title?: string; isBad?: boolean; children?: ComponentChildren }) {
@@ -44,7 +45,7 @@ export function Facts({ of }: { of: readonly (readonly [string, ComponentChildre
     <dl class="facts">
       {of.map(([name, value]) => (
         <div key={name}>
-          <dt>{name}</dt>
+          <dt><Prose text={name} /></dt>
           <dd class="data">{value}</dd>
         </div>
       ))}

@@ -1,6 +1,7 @@
 /** What differs in a turn of two runs besides its words: units, scores, minds, and the rest in the words of `diff`. */
 
 import { useState } from "preact/hooks";
+import { Term } from "../components/explained";
 import { inWords, number } from "../format";
 import { useDocument } from "../use_document";
 import type { Comparison, Mind, TurnDifference } from "./compare_documents";
@@ -126,17 +127,17 @@ function Minds({ minds }: { minds: readonly Mind[] }) {
   );
   return (
     <section class="stack">
-      <h4>Minds that differ</h4>
+      <h4><Term of="mind">Minds</Term> that differ</h4>
       <div class="scroller" tabIndex={0} role="region" aria-label="Minds that differ">
         <table>
           <thead>
             <tr>
               <th scope="col">who</th>
-              <th scope="col" class="number">willingness A</th>
+              <th scope="col" class="number"><Term of="willingness" /> A</th>
               <th scope="col" class="number">B</th>
-              <th scope="col" class="number">latency in s A</th>
+              <th scope="col" class="number"><Term of="latency" /> in s A</th>
               <th scope="col" class="number">B</th>
-              <th scope="col">mechanisms on only in A</th>
+              <th scope="col"><Term of="mechanism">mechanisms</Term> on only in A</th>
               <th scope="col">only in B</th>
             </tr>
           </thead>

@@ -97,9 +97,10 @@ function Head({ experiment, hasReport }: { experiment: Experiment; hasReport: bo
 }
 
 function Progress({ experiment: { experiment, progress } }: { experiment: Experiment }) {
-  const { planned, finished, failed, running, missing, seconds_left, failures } = progress;
+  const { planned, finished, failed, running, missing, utterances, utterances_expected, seconds_left, failures } = progress;
   const isWhole = finished === planned;
   const words = [
+    ...(isWhole ? [] : [utterances_expected === null ? counted(utterances, "utterance") : `${utterances.toLocaleString("en")} of about ${counted(utterances_expected, "utterance")}`]),
     isWhole ? `All ${counted(planned, "conversation")} finished` : `${finished.toLocaleString("en")} of ${counted(planned, "conversation")} finished`,
     ...(running ? [`${running} running`] : []),
     ...(failed ? [`${failed} failed`] : []),
@@ -107,7 +108,7 @@ function Progress({ experiment: { experiment, progress } }: { experiment: Experi
   ];
   return (
     <div class="stack progress">
-      {!isWhole && <progress max={planned} value={finished} aria-label="Finished conversations" />}
+      {!isWhole && <progress max={utterances_expected ?? planned} value={utterances_expected === null ? finished : utterances} aria-label="Utterances" />}
       <p class="small" role="status">{words.join(", ")}.</p>
       {!isWhole && !running && missing + failed > 0 && <p class="small muted">Nobody drives it now. To go on: <Command words={["lab", "resume", experiment]} /></p>}
       {failures.map(({ run, error }) => <p key={run} class="small"><a class="code" href={hrefOf(["runs", run])}>{run}</a> failed: <span class="data">{error}</span></p>)}

@@ -1,6 +1,7 @@
 /** Figures of a run, and of others beside it: diversity, length, what was removed, participation. */
 
 import { Command } from "../components/command";
+import { Prose, Term } from "../components/explained";
 import { useMemo, useState } from "preact/hooks";
 import { Notice, WithDocument } from "../components/parts";
 import type { Run, RunRow } from "../documents";
@@ -147,7 +148,7 @@ function Totals({ all }: { all: readonly Figures[] }) {
         </table>
       </div>
       <p class="small muted">
-        dist-n: distinct n-grams of words over all n-grams; no n-gram crosses the end of an utterance. dist-n falls as a conversation grows, so compare runs of equal length.{" "}
+        <Prose text="dist-n: distinct n-grams of words over all; none crosses the end of an utterance. It falls as a conversation grows, so compare runs of equal length." />{" "}
         {all.length > 1 ? <Similarity runs={all.map(({ run }) => run)} /> : <>Similarity (sim) is measured between two runs or more: compare with another one.</>}
       </p>
     </section>
@@ -171,7 +172,7 @@ function Similarity({ runs }: { runs: readonly string[] }) {
   const { sim, sim_untruncated, embedder } = measured.value;
   return (
     <span role="status">
-      Their similarity: <b class="number">sim {number(sim, 3)}</b> (the mean cosine over all pairs, by <span class="data">{embedder}</span>;{" "}
+      Their similarity: <b class="number">sim {number(sim, 3)}</b> (the mean <Term of="cosine" /> over all pairs, by <span class="data">{embedder}</span>;{" "}
       {number(sim_untruncated, 3)} where no text is truncated).
     </span>
   );
@@ -264,7 +265,7 @@ function Rollbacks({ all }: { all: readonly Figures[] }) {
   const judged = all.filter(isScored);
   if (!judged.length) return null;
   const none = judged.every(({ making }) => making.rollbacks.every((count) => count === 0));
-  if (none) return <p class="small muted">No utterance was rolled back.</p>;
+  if (none) return <p class="small muted"><Prose text="No utterance was rolled back." /></p>;
   return (
     <Points
       title="Rollbacks at each turn"

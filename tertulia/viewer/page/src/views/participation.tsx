@@ -1,6 +1,7 @@
 /** Who took part how much: words and utterances of everybody, and of a meeting the columns of Table II. */
 
 import { scaleBand, scaleLinear } from "d3-scale";
+import { Prose } from "../components/explained";
 import { Plot, textWidth } from "../components/plot";
 import { colourOf, shapeOf, Speaker } from "../components/speakers";
 import type { Run } from "../documents";
@@ -32,7 +33,7 @@ const OF_MEETINGS: readonly Column[] = [
   ["wanting after silence", "wanting_after_silence", (agent) => agent.wanting_after_silence],
   ["speaking after silence", "speaking_after_silence", (agent) => agent.speaking_after_silence],
   ["longest unwilling", "longest_unwilling", (agent) => agent.longest_unwilling],
-  ["latency", "latency", ({ latency }) => latency?.class ?? (latency ? `${latency.scale_s}` : null), ({ latency }) => (latency ? `${latency.class ? `${inWords(latency.class)}, ` : ""}μ₀ ${number(latency.scale_s)} s` : "–")],
+  ["latency", "latency", ({ latency }) => latency?.class ?? (latency ? `${latency.scale_s}` : null), ({ latency }) => (latency ? `${latency.class ? `${inWords(latency.class)}, ` : ""}${number(latency.scale_s)} s` : "–")],
 ];
 
 export function ParticipationFigures({ run, kind, people, participation }: Props) {
@@ -57,7 +58,7 @@ export function ParticipationFigures({ run, kind, people, participation }: Props
           <thead>
             <tr>
               <th scope="col">who</th>
-              {columns.map(([heading, name]) => <th key={name} scope="col" class="number">{heading}</th>)}
+              {columns.map(([heading, name]) => <th key={name} scope="col" class="number"><Prose text={heading} /></th>)}
             </tr>
           </thead>
           <tbody>

@@ -41,6 +41,9 @@ export interface Experiment {
     readonly failed: number;
     readonly running: number;
     readonly missing: number;
+    readonly utterances: number;
+    /** Of all conversations together; null before one has finished where no rounds are set. */
+    readonly utterances_expected: number | null;
     readonly failures: readonly { readonly run: string; readonly error: string | null }[];
     readonly seconds_left: number | null;
   };

@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Command } from "../../components/command";
+import { Term } from "../../components/explained";
 import { WithDocument } from "../../components/parts";
 import { counted } from "../../format";
 import { idsOf, listOfIds } from "../../id_list";
@@ -32,7 +33,7 @@ export function Measures({ experiment, reported, open }: { experiment: Experimen
         <Choice experiment={experiment} shown={shown} />
       </div>
       <p class="small muted">
-        Large points are means over cases, with 95 % intervals; small ones are cases. Select a point to see its conversations.
+        Large points are means over cases{experiment.cases.length > 1 && ", with 95 % intervals"}; small ones are cases. Select a point to see its conversations.
         {beside.length > 0 && ` Not on this axis: ${beside.join(", ")}; choose “setting by setting” to see them.`}
       </p>
       <div class="measures">
@@ -155,10 +156,10 @@ function Differences({ measure }: { measure: Measure }) {
           <tr>
             <th scope="col">setting</th>
             <th scope="col" class="number">mean</th>
-            <th scope="col" class="number">95 %</th>
+            <th scope="col" class="number"><Term of="95 % interval">95 %</Term></th>
             <th scope="col" class="number">minus {measure.baseline}</th>
-            <th scope="col" class="number">95 %</th>
-            {hasControl && <th scope="col" class="number">control</th>}
+            <th scope="col" class="number"><Term of="95 % interval">95 %</Term></th>
+            {hasControl && <th scope="col" class="number"><Term of="control" /></th>}
           </tr>
         </thead>
         <tbody>

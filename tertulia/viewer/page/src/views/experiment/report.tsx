@@ -1,6 +1,7 @@
 /** What the exported report of an experiment says: its verdicts, as they were reported. */
 
 import { Command } from "../../components/command";
+import { Term } from "../../components/explained";
 import { Notice } from "../../components/parts";
 import { reportAddress } from "../../server_request";
 import type { Experiment, Mean, Reported } from "./documents";
@@ -35,7 +36,7 @@ export function Report({ experiment, reported }: { experiment: Experiment; repor
       {orderings.length > 0 && (
         <div class="scroller" tabIndex={0} role="region" aria-label="Verdicts">
           <table class="verdicts">
-            <thead><tr><th scope="col">verdict</th><th scope="col">ordering</th><th scope="col" class="number">here, 95 %</th><th scope="col" class="number">p, adjusted</th><th scope="col" class="number">control</th></tr></thead>
+            <thead><tr><th scope="col">verdict</th><th scope="col"><Term of="ordering" /></th><th scope="col" class="number">here, <Term of="95 % interval">95 %</Term></th><th scope="col" class="number"><Term of="p">p, adjusted</Term></th><th scope="col" class="number"><Term of="control" /></th></tr></thead>
             <tbody>
               {orderings.map((ordering) => (
                 <tr key={ordering.id}>

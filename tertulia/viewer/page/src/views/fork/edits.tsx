@@ -3,6 +3,7 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 import { WithDocument } from "../../components/parts";
 import type { Run } from "../../documents";
+import { sentenceOf } from "../../terms";
 import { useDocument } from "../../use_document";
 import { type Edit, type Edited, editedOf, type EditsDocument, type Person, type Said, UNEDITED } from "./edit_list";
 import { howInWords, typedOf } from "./person_fields";
@@ -140,6 +141,7 @@ function PersonFields({ edit, set, document }: FieldsProps<Edit & { kind: "perso
   };
   const type = (typed: string) => set({ ...edit, typed });
   const isLong = ["lines", "goals", "pairs", "text", "plain"].includes(field.how);
+  const meaning = sentenceOf(field.name);
   return (
     <>
       <div class="row">
@@ -151,6 +153,7 @@ function PersonFields({ edit, set, document }: FieldsProps<Edit & { kind: "perso
           </select>
         </label>
       </div>
+      {meaning && <p class="small muted">{field.name}: {meaning}.</p>}
       {field.how === "choice" ? (
         <label>
           from here on{" "}

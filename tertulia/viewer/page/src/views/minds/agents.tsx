@@ -1,4 +1,4 @@
-/** One agent through a whole meeting: willingness against θ, mechanisms, emotion, thoughts, and how they came to it. */
+/** One agent through a whole meeting: willingness against its threshold, mechanisms, emotion, thoughts, and how they came to it. */
 
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
@@ -145,7 +145,7 @@ function RoundRow({ run, round, words, threshold }: { run: RunInFull; round: Rou
     <>
       <p class="small">
         <a href={hrefOf(["runs", run.run], { turn: round.round, pane: "minds" })}>turn {round.round}</a>{" "}
-        <span class="number">{round.willingness === null ? "" : `W ${besides(round.willingness, threshold)} ${sign} θ ${threshold}`}</span>{" "}
+        <span class="number">{round.willingness === null ? "" : `willingness ${besides(round.willingness, threshold)} ${sign} threshold ${threshold}`}</span>{" "}
         {round.won ? <span class="tag live">→ got the floor</span> : round.latency_s !== null ? <span class="muted"> raced: {number(round.latency_s)} s</span> : null}
         {round.emotion && <span class="muted"> · {round.emotion}, {number(round.emotion_strength, 1)}</span>}
         {!round.noticed && <span class="muted"> · did not notice what was said</span>}

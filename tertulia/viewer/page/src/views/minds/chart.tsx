@@ -1,4 +1,4 @@
-/** An agent's willingness over the rounds against θ, with mechanisms and emotion as strips below. */
+/** An agent's willingness over the rounds against its threshold, with mechanisms and emotion as strips below. */
 
 import { useRef } from "preact/hooks";
 import { colourOf } from "../../components/speakers";
@@ -31,13 +31,13 @@ export function AgentChart({ run, document }: { run: RunInFull; document: AgentI
   };
   return (
     <figure class="plot agent-chart" ref={box}>
-      <figcaption>Willingness W by round against θ {document.threshold}, with mechanisms and emotion below; ◆ got the floor. Click a round to open its turn.</figcaption>
+      <figcaption>Willingness by round against the threshold {document.threshold}, with mechanisms and emotion below; ◆ got the floor. Click a round to open its turn.</figcaption>
       <svg width={width} height={bottom + AXIS} role="img" aria-label={`Willingness of ${document.agent} in ${rounds.length} rounds; each stands in the list below`} onClick={onClick}>
         <g class="grid">{[0, highest / 2, highest].map((value) => <line key={value} x1={names} x2={width - 12} y1={y(value)} y2={y(value)} />)}</g>
         {[0, highest].map((value) => <text key={value} x={names - 6} y={y(value) + 4} text-anchor="end">{value.toFixed(1)}</text>)}
-        <text x={0} y={TOP + 12}>W</text>
+        <text x={0} y={TOP + 12}>willing</text>
         <line class="theta" x1={names} x2={width - 12} y1={y(document.threshold)} y2={y(document.threshold)} />
-        <text x={names - 6} y={y(document.threshold) + 4} text-anchor="end">θ {document.threshold}</text>
+        <text x={names - 6} y={y(document.threshold) + 4} text-anchor="end">{document.threshold}</text>
         <path class="willing-line" d={line(document, (round) => x(round) + wide / 2, y)} stroke={colour} />
         {rounds.map((round) =>
           round.willingness !== null && (round.won || wide > 7) ? (

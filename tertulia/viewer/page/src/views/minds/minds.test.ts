@@ -53,15 +53,15 @@ describe("a round in words", () => {
     expect(outcomeInWords(MIND, MIND, PARAMETERS)).toBe("got the floor");
     expect(outcomeInWords(OTHER, MIND, PARAMETERS)).toBe("0.25 s too late");
     expect(outcomeInWords({ ...OTHER, willing: false, latency_s: null, willingness: 0.3 }, MIND, PARAMETERS)).toBe(
-      "not willing: W 0.30 < θ 0.5",
+      "not willing: 0.30 < threshold 0.5",
     );
     expect(outcomeInWords({ ...OTHER, willing: false, latency_s: null, willingness: 0.4992 }, MIND, PARAMETERS)).toBe(
-      "not willing: W 0.499 < θ 0.5",
+      "not willing: 0.499 < threshold 0.5",
     );
     expect(outcomeInWords({ ...OTHER, willing: false, latency_s: null, willingness: null, typed: "" }, MIND, PARAMETERS)).toBe(
       "stayed silent",
     );
-    expect(latencyInWords(OTHER, PARAMETERS)).toBe("μ 2.00 s, σ 1.00 s, unheard before: × 0.7");
+    expect(latencyInWords(OTHER, PARAMETERS)).toBe("scale 2.00 s, spread 1.00 s, unheard before: × 0.7");
   });
   it("says why nobody had the floor", () => {
     expect(floorInWords(FLOOR, [MIND, OTHER], PARAMETERS)).toContain("first word after 1.50 s");

@@ -25,14 +25,14 @@ export function outcomeInWords(mind: Mind, winner: Mind | undefined, parameters:
   }
   if (mind.willing) return "willing, not asked";
   if (mind.willingness === null) return "was not asked";
-  return `not willing: W ${besides(mind.willingness, parameters.willingness_threshold)} < θ ${parameters.willingness_threshold}`;
+  return `not willing: ${besides(mind.willingness, parameters.willingness_threshold)} < threshold ${parameters.willingness_threshold}`;
 }
 
 /** Return why a latency is what it is; `null` for who did not race. */
 export function latencyInWords(mind: Mind, parameters: MindParameters): string | null {
   if (mind.latency_s === null) return null;
   if (mind.willingness_parts === null && parameters.seat_clock === "runs") return "as long as they took";
-  const parts = [`μ ${number(mind.latency_scale_s)} s, σ ${number(mind.latency_spread_s)} s`];
+  const parts = [`scale ${number(mind.latency_scale_s)} s, spread ${number(mind.latency_spread_s)} s`];
   if (mind.similarity) parts.push(`thought goes on from before: ${number(mind.similarity)}`);
   if (mind.persistence !== null && mind.persistence < 1) parts.push(`unheard before: × ${mind.persistence}`);
   if (mind.yielded_s) parts.push(`waited ${mind.yielded_s} s for who was asked`);

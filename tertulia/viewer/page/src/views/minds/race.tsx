@@ -1,6 +1,7 @@
 /** The race for the floor: for everybody who raced the distribution of their latency, and what was drawn. */
 
 import { useRef } from "preact/hooks";
+import { Term } from "../../components/explained";
 import { colourOf, shapeOf } from "../../components/speakers";
 import { useWidth } from "../../components/width";
 import { number } from "../../format";
@@ -36,8 +37,10 @@ export function Race({ minds, people, parameters, looks }: RaceProps) {
   return (
     <figure class="plot race" ref={box}>
       <figcaption>
-        Drawn latencies in seconds{looks > 1 && ", counted from the last look at willingness"}, on the distributions that they were
-        drawn from
+        <span>
+          Drawn <Term of="latency">latencies</Term> in seconds{looks > 1 && ", counted from the last look at willingness"}, on the
+          distributions that they were drawn from
+        </span>
       </figcaption>
       <svg width={width} height={height} role="img" aria-label={described(racers, winner)}>
         <g class="grid">{ticks.map((tick) => <line key={tick} x1={x(tick)} x2={x(tick)} y1={0} y2={height - AXIS} />)}</g>

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { Check } from "../../components/check";
+import { Prose, Term } from "../../components/explained";
 import { Notice, WithDocument } from "../../components/parts";
 import { Speaker } from "../../components/speakers";
 import type { Run } from "../../documents";
@@ -23,15 +24,15 @@ export function RoundMinds({ run, turn }: { run: Run; turn: number }) {
     <WithDocument of={document}>
       {({ cognition, thoughts, floor }) => {
         if (!cognition) {
-          return <Notice><p>Only a meeting has minds: in this run the model is asked only for utterances.</p></Notice>;
+          return <Notice><p>Only a meeting has <Term of="mind">minds</Term>: in this run the model is asked only for utterances.</p></Notice>;
         }
         const minds = fastestFirst(cognition);
         const winner = minds.find((mind) => mind.won);
         return (
           <div class="stack minds">
             <section class="stack" aria-label="The floor">
-              <h3>The floor</h3>
-              <p class="small data">{floorInWords(floor, minds, parameters)}</p>
+              <h3><Term of="floor">The floor</Term></h3>
+              <p class="small data"><Prose text={floorInWords(floor, minds, parameters)} /></p>
               <Race minds={minds} people={run.people} parameters={parameters} looks={floor?.looks ?? 1} />
               <Others minds={minds} run={run} parameters={parameters} />
             </section>
@@ -97,9 +98,9 @@ function MindOf({ run, turn, mind, thought, winner, parameters, plan }: MindProp
         <Check run={run} turn={turn} leanedOn={thought?.leaned_on ?? null} part={mind.agent} what="the thought" label="Read the thought" offersUnread />
       )}
       <WillingnessBar mind={mind} parameters={parameters} />
-      {mind.bid_reasons?.in_words && <p class="small data"><span class="muted">the bid</span> {mind.bid_reasons.in_words}</p>}
-      {latency && <p class="small"><span class="muted">latency</span> <span class="number">{number(mind.latency_s)} s</span>: {latency}</p>}
-      <p class="small data">{perceptionInWords(mind, parameters)}</p>
+      {mind.bid_reasons?.in_words && <p class="small data"><span class="muted">the <Term of="bid" /></span> {mind.bid_reasons.in_words}</p>}
+      {latency && <p class="small"><span class="muted"><Term of="latency" /></span> <span class="number">{number(mind.latency_s)} s</span>: <Prose text={latency} /></p>}
+      <p class="small data"><Prose text={perceptionInWords(mind, parameters)} /></p>
       <Mechanisms mind={mind} />
       <Plan done={mind.plan_done} plan={plan} />
       <Reasoning mind={mind} />

@@ -1,5 +1,6 @@
-/** The parts of willingness, weighted and stacked, against θ. */
+/** The parts of willingness, weighted and stacked, against the threshold. */
 
+import { Term } from "../../components/explained";
 import { besides, number } from "../../format";
 import { type Mind, type MindParameters, PARTS } from "./documents";
 
@@ -12,17 +13,17 @@ export function WillingnessBar({ mind, parameters }: { mind: Mind; parameters: M
   const threshold = parameters.willingness_threshold;
   const end = Math.max(weights, threshold * 1.1);
   const share = (value: number) => `${(100 * value) / end}%`;
-  const reached = `W ${besides(mind.willingness, threshold)} ${mind.willing ? "≥" : "<"} θ ${threshold}`;
+  const reached = `${besides(mind.willingness, threshold)} ${mind.willing ? "≥" : "<"} threshold ${threshold}`;
   return (
     <div class="willingness">
-      <div class="stacked" role="img" aria-label={`${PARTS.map((part) => `${part} ${number(mind.weights[part] * parts[part])}`).join(", ")}; ${reached}`}>
+      <div class="stacked" role="img" aria-label={`${PARTS.map((part) => `${part} ${number(mind.weights[part] * parts[part])}`).join(", ")}; together ${reached}`}>
         {PARTS.map((part) => (
           <span key={part} class={`part ${part}`} style={{ width: share(mind.weights[part] * parts[part]) }}>
             {mind.weights[part] * parts[part] > end / 25 ? LETTERS[part] : ""}
           </span>
         ))}
         <span class="threshold" style={{ left: share(threshold) }} />
-        <span class={`threshold-name number ${threshold > end * 0.7 ? "before" : ""}`} style={{ left: share(threshold) }}>θ {threshold}</span>
+        <span class={`threshold-name number ${threshold > end * 0.7 ? "before" : ""}`} style={{ left: share(threshold) }}>threshold {threshold}</span>
       </div>
       <dl class="parts small number">
         {PARTS.map((part) => (
@@ -34,7 +35,7 @@ export function WillingnessBar({ mind, parameters }: { mind: Mind; parameters: M
             )}
           </div>
         ))}
-        <div><dt><b>W</b></dt><dd><b>{reached.replace("W ", "")}</b></dd></div>
+        <div><dt><b><Term of="willingness" /></b></dt><dd><b>{reached.replace("threshold ", "")}</b></dd></div>
       </dl>
     </div>
   );

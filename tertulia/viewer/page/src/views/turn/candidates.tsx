@@ -1,6 +1,6 @@
 /** The candidates of an utterance: their texts, what the judge found, and why one of them was said. */
 
-import { WhatAreNats } from "../../components/explained";
+import { Prose, Term } from "../../components/explained";
 import { Spoken } from "../../components/spoken";
 import { counted, inWords, number } from "../../format";
 import type { Candidate, Making } from "../turn_documents";
@@ -14,8 +14,7 @@ export function CandidatesPane({ making }: { making: Making }) {
   return (
     <>
       <h3>{counted(making.candidates.length, "candidate")}</h3>
-      <p class="small">{judgedInWords(making)}</p>
-      {isInNats(making) && <WhatAreNats />}
+      <p class="small"><Prose text={judgedInWords(making)} /></p>
       <ol class="candidates">
         {chosenFirst(making.candidates).map((candidate) => (
           <CandidateRow key={candidate.attempt} candidate={candidate} making={making} least={least} most={most} />
@@ -28,11 +27,6 @@ export function CandidatesPane({ making }: { making: Making }) {
 /** Return candidates with the one that was said first; the others stay in their order. */
 function chosenFirst(candidates: readonly Candidate[]): readonly Candidate[] {
   return [...candidates].sort((a, b) => Number(b.chosen) - Number(a.chosen));
-}
-
-/** Whether figures are in nats: those of a judge by likelihood, and what is shared with the prompt. */
-function isInNats({ judged_by, candidates }: Making): boolean {
-  return /likelihood/.test(judged_by ?? "") || candidates.some(({ information }) => information !== null);
 }
 
 /** Return a figure of a judge: ratings have two digits behind the point, likelihoods three. */
@@ -48,7 +42,7 @@ function judgedInWords(making: Making): string {
   }
   const rewritten = making.rewritings ? `, ${making.rewritings} rewritten` : "";
   const off = making.revision === "off" ? " (revision=off: nothing is revised)" : "";
-  return `Judged: ${making.judged_by}; conflict above θ = ${figure(making.threshold)}; ${making.rollbacks} rolled back${rewritten}${off}.`;
+  return `Judged: ${making.judged_by}; conflict above the threshold ${figure(making.threshold)}; ${making.rollbacks} rolled back${rewritten}${off}.`;
 }
 
 interface RowProps {
@@ -110,7 +104,7 @@ function Details({ candidate, making, least, most }: RowProps) {
       {candidate.faults && candidate.faults.length > 0 && <p class="small">It makes no sense here: {candidate.faults.join("; ")}.</p>}
       {candidate.comment && <p class="small comment"><span class="muted">The judge:</span> <LongText text={candidate.comment} most={1000} /></p>}
       {candidate.information !== null && (
-        <p class="small muted">information shared with the prompt: <span class="number">{number(candidate.information, 3)}</span> nats a token</p>
+        <p class="small muted">information shared with the prompt: <span class="number">{number(candidate.information, 3)}</span> <Term of="nats" /> a <Term of="token" /></p>
       )}
     </>
   );
@@ -134,30 +128,30 @@ function fateOf(candidate: Candidate, making: Making): string {
   if (candidate.inconsistency === null) return making.judged_by ? "not judged: an earlier candidate was said" : "";
   if (threshold === null) return "";
   const isConflict = candidate.inconsistency > threshold;
-  if (!candidate.chosen) return isConflict ? "above θ: set aside" : "not above θ, but another was said";
-  if (!isConflict) return making.rollbacks ? `not above θ, after ${counted(making.rollbacks, "rollback")}` : "not above θ";
+  if (!candidate.chosen) return isConflict ? "above the threshold: set aside" : "not above the threshold, but another was said";
+  if (!isConflict) return making.rollbacks ? `not above the threshold, after ${counted(making.rollbacks, "rollback")}` : "not above the threshold";
   return making.candidates.filter((other) => other.inconsistency !== null).length > 1
-    ? "all that were judged are above θ; this one has the lowest inconsistency"
-    : "above θ, but there was no other candidate";
+    ? "all that were judged are above the threshold; this one has the lowest inconsistency"
+    : "above the threshold, but there was no other candidate";
 }
 
-/** The figures of the judge's runs as dots, and their mean, against θ. */
+/** The figures of the judge's runs as dots, and their mean, against the threshold. */
 function Judged({ candidate, threshold, least, most }: { candidate: Candidate; threshold: number | null; least: number; most: number }) {
   const at = (figure: number) => ((figure - least) / (most - least)) * 100;
   const { inconsistency, inconsistency_runs: runs } = candidate;
   return (
     <div class="judged small">
       <p>
-        inconsistency <b class="number">{figure(inconsistency)}</b>
+        <Term of="inconsistency" /> <b class="number">{figure(inconsistency)}</b>
         {runs.length > 1 && <span class="muted number"> ({runs.map(figure).join(", ")})</span>}
-        {threshold !== null && <span class="number">, {inconsistency! > threshold ? "above" : "not above"} θ = {figure(threshold)}</span>}
+        {threshold !== null && <span class="number">, {inconsistency! > threshold ? "above" : "not above"} the threshold {figure(threshold)}</span>}
       </p>
-      <svg class="dots" width="100%" height="38" role="img" aria-label={`Inconsistency ${figure(inconsistency)}, θ ${figure(threshold)}`}>
+      <svg class="dots" width="100%" height="38" role="img" aria-label={`Inconsistency ${figure(inconsistency)}, threshold ${figure(threshold)}`}>
         <line class="axis" x1="0" x2="100%" y1="24" y2="24" />
         {threshold !== null && (
           <>
             <line class="threshold" x1={`${at(threshold)}%`} x2={`${at(threshold)}%`} y1="12" y2="36" />
-            <text x={`${at(threshold)}%`} y="9" text-anchor="middle">θ</text>
+            <text x={`${at(threshold)}%`} y="9" text-anchor="middle">threshold</text>
           </>
         )}
         {runs.map((run, place) => <circle key={place} cx={`${at(run)}%`} cy="24" r="4" />)}

@@ -1,5 +1,6 @@
 /** What the calls of a turn took: calls, tokens and seconds, by agent and step. */
 
+import { Prose } from "../../components/explained";
 import { WithDocument } from "../../components/parts";
 import type { Run } from "../../documents";
 import { inWords, number } from "../../format";
@@ -26,7 +27,7 @@ function Cost({ run, document }: { run: Run; document: CostDocument }) {
             <tr>
               {hasAgents && <th scope="col">agent</th>}
               <th scope="col">step</th>
-              {["calls", "tokens read", "tokens written", "seconds"].map((name) => <th key={name} scope="col" class="number">{name}</th>)}
+              {["calls", "tokens read", "tokens written", "seconds"].map((name) => <th key={name} scope="col" class="number"><Prose text={name} /></th>)}
             </tr>
           </thead>
           <tbody>

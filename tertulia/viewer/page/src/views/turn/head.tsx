@@ -1,7 +1,7 @@
 /** The head of a turn: who said what and when, what was done to its prompt, and the turns beside it. */
 
 import type { ComponentChildren } from "preact";
-import { WhatIsAlpha } from "../../components/explained";
+import { Prose } from "../../components/explained";
 import { Speaker } from "../../components/speakers";
 import type { Run } from "../../documents";
 import { elapsed, inWords, lambda } from "../../format";
@@ -48,9 +48,8 @@ export function Head({ run, document, making, children }: Props) {
       {children}
       <div class="done">
         <ul class="tags" aria-label="What was done">
-          {[...tagsOf(run, making), ...picturesOf(document)].map((tag) => <li key={tag} class="tag data">{tag}</li>)}
+          {[...tagsOf(run, making), ...picturesOf(document)].map((tag) => <li key={tag} class="tag data"><Prose text={tag} /></li>)}
         </ul>
-        {Boolean(run.parameters.context_strength) && <WhatIsAlpha />}
         <ForkPanel run={run} turn={document.turn} said={document.speaker === null ? null : { speaker: document.speaker, text: document.text }} />
       </div>
     </header>

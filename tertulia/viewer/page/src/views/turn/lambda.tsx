@@ -1,6 +1,6 @@
 /** The λ slider, below what it removes: the curve over all λ, and the units in the order in which they are visited. */
 
-import { WhatIsLambda } from "../../components/explained";
+import { Term, WhatIsLambda } from "../../components/explained";
 import { lambda } from "../../format";
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
@@ -68,7 +68,7 @@ export function LambdaPanel(props: Props) {
 function Legend() {
   return (
     <p class="small muted legend">
-      Removed at every λ: <span><i class="line share" /> attention</span>, <span><i class="line count" /> items</span>. Items as they
+      Removed at every λ: <span><i class="line share" /> <Term of="attention" /></span>, <span><i class="line count" /> <Term of="item">items</Term></span>. Items as they
       are visited, as wide as their shares: <span><i class="box gone" /> removed</span>, <span><i class="box" /> kept</span>.
     </p>
   );

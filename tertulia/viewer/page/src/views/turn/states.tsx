@@ -1,6 +1,7 @@
 /** The state before and after each node of a turn, in the order in which they were executed. */
 
 import { useMemo } from "preact/hooks";
+import { Term } from "../../components/explained";
 import { WithDocument } from "../../components/parts";
 import type { Run } from "../../documents";
 import { inWords } from "../../format";
@@ -22,7 +23,7 @@ function Visits({ visits }: { visits: readonly Visit[] }) {
   const visit = visits[chosen - 1];
   return (
     <>
-      <h3>Nodes that were executed</h3>
+      <h3><Term of="node">Nodes</Term> that were executed</h3>
       <p class="small muted">In order of execution. Choose a node to see the state before and after it.</p>
       <Strip visits={visits} chosen={chosen} />
       {visit && <State visit={visit} place={chosen} isAll={query.keys === "all"} />}

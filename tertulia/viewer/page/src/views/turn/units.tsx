@@ -2,7 +2,7 @@
 
 import { Component, type ComponentChildren, type VNode } from "preact";
 import { useMemo } from "preact/hooks";
-import { WhatAreNats } from "../../components/explained";
+import { Prose } from "../../components/explained";
 import { inWords } from "../../format";
 import type { Removal } from "../../pruning";
 import type { Making, Unit } from "../turn_documents";
@@ -48,10 +48,9 @@ export function Units({ making, shading, removals, isWhatIf, children }: Props) 
           {children}
           <OrderSwitch order={order} setOrder={setOrder} />
           <p class="small muted caption">
-            {shading.caption}
+            <Prose text={shading.caption} />
             <span class="visually-hidden"> Bars and shades grow with the root of the figure.</span>
           </p>
-          {shading.isInNats && <WhatAreNats />}
         </div>
       )}
       {groups.map((group, place) => (
