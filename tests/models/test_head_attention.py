@@ -16,7 +16,6 @@ from tertulia.state.head_weights import HeadWeights
 from tertulia.state.language_model import GenerationRequest, ReplyField, ScoringOptions
 
 attention = on_use("tertulia.models.local.attention")
-decoding_state = on_use("tertulia.models.local.decoding_state")
 head_attention = on_use("tertulia.models.local.head_attention")
 torch = on_use("torch")
 
@@ -37,17 +36,6 @@ async def test_each_head_has_what_the_model_reports(family: str) -> None:
         assert len(found[unit]) == len(attentions)
         for heads, of_layer in zip(found[unit], expected, strict=True):
             assert heads == pytest.approx(of_layer, rel=1e-4, abs=1e-6)
-
-
-@pytest.mark.parametrize("family", EACH_FAMILY)
-def test_responses_that_are_read_together_have_the_attention_of_each_alone(family: str) -> None:
-    model, prompt = tiny_language_model(family).model, spanned_prompt().input_ids
-    prefix = decoding_state.prefill(model, prompt)
-    responses, spans = [drawn_tokens(n, n) for n in (7, 3, 120, 5)], [(2, 6), (0, 3), (10, 120), (1, 5)]
-    found = head_attention.attention_by_head(model, prefix, responses, spans)
-    for together, response, span in zip(found, responses, spans, strict=True):
-        (alone,) = head_attention.attention_by_head(model, prefix, [response], [span])
-        torch.testing.assert_close(together, alone, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("family", EACH_FAMILY)

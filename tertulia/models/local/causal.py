@@ -180,7 +180,7 @@ class CausalLanguageModel:
     ) -> dict[str, list[list[float]]]:
         """Return a response's attention to every unit by layer and head (see the contract)."""
         self._require_fit(prompt, len(response))
-        (attention,) = attention_by_head(self.model, self.prompts.get(prompt), [response], [span])
+        attention = attention_by_head(self.model, self.prompts.get(prompt), response, span)
         return {unit: heads.tolist() for unit, heads in unit_head_sums(attention, prompt).items()}
 
     async def log_likelihood(self, prompt: RenderedPrompt, reply: Reply) -> float:
@@ -232,17 +232,16 @@ class CausalLanguageModel:
         """Return the scores of every unit for each response, by a reducer that tells heads apart."""
         prefix = self.prompts.get(prompt)
 
-        def sums(read: Sequence[Sequence[int]], counted: Sequence[tuple[int, int]]) -> list[dict[str, Tensor]]:
-            attention = attention_by_head(self.model, prefix, read, counted)
-            return [unit_head_sums(of_response, prompt) for of_response in attention]
+        def sums(response: Sequence[int], span: tuple[int, int]) -> dict[str, Tensor]:
+            return unit_head_sums(attention_by_head(self.model, prefix, response, span), prompt)
 
-        of_responses = sums(responses, spans)
+        of_responses = [sums(response, span) for response, span in zip(responses, spans, strict=True)]
         if options.reducer == "learned":
             weights = self.traits.require_head_weights(self.id).weights
             return [learned_scores(of_response, weights) for of_response in of_responses]
         reply = self.tokenizer.encode(NEUTRAL_REPLY)
         self._require_fit(prompt, len(reply))
-        (neutral,) = sums([reply], [(0, len(reply))])
+        neutral = sums(reply, (0, len(reply)))
         return [scores_beyond_neutral(of_response, neutral, options.layers) for of_response in of_responses]
 
     def _generated(self, questions: Sequence[Generation]) -> list[list[Reply]]:

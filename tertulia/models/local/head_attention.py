@@ -9,7 +9,7 @@ equals that. Rows are averaged as they are captured, so the memory is `(L, H, P)
 a_{l,h}(u) is the attention of a head to the tokens of a unit, mean over the rows of the response. Some tokens collect
 attention with any response (attention sinks, Xiao et al. 2024); the second takes that off without learning.
 
-Shapes: L layers, H query heads, n new tokens, P tokens of the prompt, R rows, t reply tokens.
+Shapes: L layers, H query heads, n tokens of the response, P tokens of the prompt, t reply tokens.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from torch import Tensor
 from typing_extensions import override
 
 from tertulia.models.local.architecture import Model
-from tertulia.models.local.decoding_state import CHUNK, DecodingState
+from tertulia.models.local.decoding_state import DecodingState
 from tertulia.models.local.prefix import Prefix
 from tertulia.models.local.row_groups import Group
 from tertulia.state.language_model import RenderedPrompt
@@ -29,55 +29,32 @@ NEUTRAL_REPLY = "Yes, I see. Well, that may be so. Hm, I do not know. Let me thi
 
 
 class _HeadGroup(Group):
-    """Rows of one prompt, for each of which the attention of every layer and head to the prompt is summed over a span.
+    """The single row of a prompt, which sums the attention of every layer and head to that prompt over a span."""
 
-    Attributes:
-        sums: By layer, `(R, H, P)` for R rows.
-    """
-
-    def __init__(self, prefix: Prefix, spans: Sequence[tuple[int, int]]) -> None:
-        super().__init__(prefix, list(range(len(spans))))
-        self._spans = spans
+    def __init__(self, prefix: Prefix, span: tuple[int, int]) -> None:
+        super().__init__(prefix, [0])
+        self._span = span
         self.sums: list[Tensor] = []
 
     @override
     def capture(self, weights: Tensor, first: int) -> None:
-        """Add the attention weights `(1, H, n, P + R · t)` of a layer, of the new tokens from `first` on."""
-        length, past_last = self._length, first + weights.shape[2]
+        """Add the attention weights `(1, H, n, P + t)` of a layer, of the new tokens from `first` on."""
+        columns = self._length + 1  # a row's first column ends the prompt
         if first == 0:  # layers follow one another, each with its blocks of queries
-            shape = len(self.rows), weights.shape[1], length + 1
-            self.sums.append(torch.zeros(shape, device=weights.device))
-        of_row, positions = self._of_row[first:past_last], self._positions[first:past_last]
-        for row, (start, end) in enumerate(self._spans):
-            counted = weights[0, :, (of_row == row) & (positions >= start) & (positions < end)]
-            self.sums[-1][row, :, :length] += counted[..., :length].float().sum(1)
-            # a row's first column ends the prompt
-            self.sums[-1][row, :, length] += counted[..., length + row].float().sum(1)
+            self.sums.append(torch.zeros(weights.shape[1], columns, device=weights.device))
+        rows = slice(*(max(0, end - first) for end in self._span))
+        self.sums[-1] += weights[0, :, rows, :columns].float().sum(1)
 
 
-def attention_by_head(
-    model: Model, prefix: Prefix, responses: Sequence[Sequence[int]], spans: Sequence[tuple[int, int]]
-) -> list[Tensor]:
-    """Return the attention of each response to its prompt, mean over a span of its tokens, `(L, H, P)` in float32.
-
-    Responses are read together as far as a pass is no longer than one that reads a prompt.
-    """
-    parts: list[list[int]] = []
-    for number, (_, past_last) in enumerate(spans):
-        if not parts or sum(spans[other][1] for other in parts[-1]) + past_last > CHUNK:
-            parts.append([])
-        parts[-1].append(number)
-    found: list[Tensor] = []
-    for part in parts:
-        read, counted = [responses[number][: spans[number][1]] for number in part], [spans[number] for number in part]
-        state = DecodingState(model, prefix, len(part), max(map(len, read)), capture=True)
-        group = _HeadGroup(prefix, counted)
-        state.groups = [group]
-        state.captured_attention = torch.zeros(0, 0, prefix.length + 1)  # nothing is summed: the group writes none
-        state.read_attention([[prefix.tokens[-1], *tokens[:-1]] for tokens in read])
-        by_row = torch.stack(group.sums, dim=1)  # (R, L, H, P)
-        found += [row / (end - start) for row, (start, end) in zip(by_row, counted, strict=True)]
-    return found
+def attention_by_head(model: Model, prefix: Prefix, response: Sequence[int], span: tuple[int, int]) -> Tensor:
+    """Return the attention of a response to its prompt, mean over a span of its tokens, `(L, H, P)` in float32."""
+    read = response[: span[1]]
+    state = DecodingState(model, prefix, 1, len(read), capture=True)
+    group = _HeadGroup(prefix, span)
+    state.groups = [group]
+    state.captured_attention = torch.zeros(0, 0, prefix.length + 1)  # nothing is summed: the group writes none
+    state.read_attention([[prefix.tokens[-1], *read[:-1]]])
+    return torch.stack(group.sums) / (span[1] - span[0])
 
 
 def unit_head_sums(attention: Tensor, prompt: RenderedPrompt) -> dict[str, Tensor]:
