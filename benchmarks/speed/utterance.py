@@ -79,8 +79,6 @@ TARGETS = {
     "whole utterance at λ = 0.3 / G": "≤ 2.4, better 2.1",
     "peak memory added by scoring, eager / ours, 800 tokens": "",
     "peak memory added by scoring, eager / ours, 1600 tokens": "≥ 40",
-    "scoring the line that was said, share of a turn": "≤ 4 %",
-    "graph and storage, share of a turn": "< 1 %",
 }
 
 
@@ -175,8 +173,6 @@ def _utterances(
 ) -> dict[str, str]:
     """Whole turns through graph and storage, against one plain generation of the same prompt and reply length."""
     figures: dict[str, str] = {}
-    shares: list[float] = []
-    of_lines: list[float] = []
     rollbacks = 0
     for name, backups in (
         ("whole utterance at λ = 0.3 / G", "with_utterance"),
@@ -186,23 +182,19 @@ def _utterances(
         ratios = []
         for seed, sample in enumerate(samples):
             model.clear_cache()
-            clocked = _Clocked(model)
+            measured = _Measured(model)
             with SqlStore.open(":memory:", create=True) as store:
-                context = _context(store, clocked, embedder, sample, settings, seed)
+                context = _context(store, measured, embedder, sample, settings, seed)
                 embedder.embed([m.text for m in context.case.initiator.memories])  # once per run, not per utterance
                 spent, _ = _cpu_s(partial(asyncio.run, drive(context, InMemorySaver())))
                 record = store.turn_record(context.run, 1)
                 tokens = len(store.candidates(context.run, 1)[record.chosen].reply.tokens)
                 rollbacks += record.rollbacks if backups == "on_demand" else 0
-            length = max(tokens, round(statistics.mean(clocked.lengths)))
+            length = max(tokens, round(statistics.mean(measured.lengths)))
             prompt = _request(model, sample, parameters, 1).prompt.input_ids
             ratios.append(spent / plain_generation_s(plain, prompt, length))
-            of_lines.append(clocked.line_s / spent)
-            shares.append((spent - clocked.spent_s - clocked.embedded_s(embedder)) / spent)
         figures[name] = f"{statistics.median(ratios):.2f}  ({min(ratios):.2f}–{max(ratios):.2f})"
     figures[f"  rollbacks in those {len(samples)} utterances, on demand"] = str(rollbacks)
-    figures["scoring the line that was said, share of a turn"] = f"{statistics.median(of_lines):.1%}"
-    figures["graph and storage, share of a turn"] = f"{statistics.median(shares):.1%}"
     return figures
 
 
@@ -213,35 +205,21 @@ def _context(
     return begin_with(store, plan, Engines(model, {}, embedder))
 
 
-class _Clocked:
-    """A model that measures its CPU time, so that the rest of a turn is graph and storage."""
+class _Measured:
+    """A model that keeps the lengths of the replies that it scored as it drew them."""
 
     def __init__(self, model: CausalLanguageModel) -> None:
         self._model = model
-        self.spent_s = self.line_s = 0.0
         self.lengths: list[int] = []
 
     def __getattr__(self, name: str) -> Any:
-        attribute = getattr(self._model, name)
-        if name not in ("generate", "generate_scored", "log_likelihood", "probabilities", "score"):
-            return attribute
+        return getattr(self._model, name)
 
-        async def clocked(*arguments: Any) -> Any:
-            start = time.process_time()
-            result = await attribute(*arguments)
-            spent_s = time.process_time() - start
-            self.spent_s += spent_s
-            self.line_s += spent_s if name == "score" else 0.0
-            if name == "generate_scored":
-                self.lengths += [len(reply.tokens) for reply in result[0]]
-            return result
-
-        return clocked
-
-    def embedded_s(self, embedder: SentenceEmbedder) -> float:
-        """Return the CPU seconds that the embedder takes for the focal points of a turn."""
-        points = [f"a new text {random.random()}" for _ in range(2)]
-        return _cpu_s(lambda: embedder.embed(points))[0]
+    async def generate_scored(self, *arguments: Any) -> Any:
+        """Return replies and scores."""
+        replies, scores = await self._model.generate_scored(*arguments)
+        self.lengths += [len(reply.tokens) for reply in replies]
+        return replies, scores
 
 
 def _growth(model: CausalLanguageModel) -> dict[str, str]:

@@ -115,6 +115,25 @@ async def test_probabilities_of_options_compare_whole_options(model) -> None:
     assert found == pytest.approx(torch.stack(totals).softmax(0).tolist(), rel=1e-3)
 
 
+async def test_options_that_begin_alike_are_read_once(model, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, rows = decoding_state.DecodingState.read, []
+    monkeypatch.setattr(decoding_state.DecodingState, "read", lambda state, new: rows.extend(new) or read(state, new))
+    prompt = _request(model).prompt
+    options = [" calm", " a little calm", " a little glad", " glad", " a little"]
+    found = await model.probabilities(prompt, options)
+    assert len(rows) == 4, "` a little` has none of its own"
+    pairs = [await model.probabilities(prompt, [option, options[0]]) for option in options]
+    expected = torch.tensor([first / second for first, second in pairs])
+    assert found == pytest.approx((expected / expected.sum()).tolist(), rel=1e-4)
+
+
+def test_a_row_with_which_another_begins_is_no_row_of_its_own() -> None:
+    rows = [(1, 2), (1,), (1, 2, 3), (2,), (1, 3), (1, 2), (2, 1, 1)]
+    longest, row_of = decoding_state.longest_rows(rows)
+    assert sorted(longest) == [(1, 2, 3), (1, 3), (2, 1, 1)]
+    assert all(longest[at][: len(row)] == row for row, at in zip(rows, row_of, strict=True))
+
+
 async def test_a_prompt_that_does_not_fit_says_by_how_much_and_what_is_largest() -> None:
     model = tiny_language_model(context_window=80)
     request = _request(model, texts=("The ferry leaves at noon. " * 20, "At noon."))

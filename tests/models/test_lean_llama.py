@@ -50,6 +50,19 @@ def _rounded(model: transformers.PreTrainedModel) -> transformers.PreTrainedMode
 
 @half_too
 @pytest.mark.parametrize("family", LEAN)
+def test_attention_is_read_without_logits(family: str, half: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, prompt, response = tiny_model(family), drawn_tokens(40, 1), drawn_tokens(9, 2)
+    assert lean_parts.use_lean_passes(model, half=half)
+    prefix = decoding_state.prefill(model, prompt)
+    state = decoding_state.DecodingState(model, prefix, 1, 9, capture=True)
+    state.read([[prompt[-1], *response[:-1]]])
+    monkeypatch.setattr(decoding_state.lean_passes[model], "_head", None)
+    (found,) = attention_scores.attention_to_prompt(model, prefix, [response])
+    assert torch.equal(found, state.attention_of_row(0, 9))
+
+
+@half_too
+@pytest.mark.parametrize("family", LEAN)
 def test_rows_behind_several_prefixes_equal_the_plain_model(
     family: str, half: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

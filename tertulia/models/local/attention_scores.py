@@ -100,7 +100,7 @@ def _read_response(
     model: Model, prefix: Prefix, response: Sequence[int], layers: Sequence[int] | None
 ) -> DecodingState:
     state = DecodingState(model, prefix, 1, len(response), capture=True, layers=layers)
-    state.forward([[prefix.tokens[-1], *response[:-1]]])
+    state.read_attention([[prefix.tokens[-1], *response[:-1]]])
     return state
 
 

@@ -26,7 +26,7 @@ from tertulia.models.local.attention_scores import (
 )
 from tertulia.models.local.bare_model import BareModel
 from tertulia.models.local.decoding import capacity_of, decode_replies
-from tertulia.models.local.decoding_state import DecodingState
+from tertulia.models.local.decoding_state import DecodingState, longest_rows
 from tertulia.models.local.grammar import ReplyGrammar
 from tertulia.models.local.head_attention import (
     NEUTRAL_REPLY,
@@ -295,15 +295,19 @@ class CausalLanguageModel:
         encoded = [[self.tokenizer.encode(option) for option in question.options] for question in questions]
         read_prompt = self.prompts.reader()
         prefixes = [read_prompt(question.prompt) for question in questions]
-        of_row = [prefix for prefix, options in zip(prefixes, encoded, strict=True) for _ in options]
-        rows = list(chain.from_iterable(encoded))
+        # Options that begin alike share a row: feelings are `a little` or `very` something.
+        merged = [
+            longest_rows((prefix.tokens[-1], *tokens[:-1]) for tokens in options)
+            for prefix, options in zip(prefixes, encoded, strict=True)
+        ]
+        of_row = [prefix for prefix, (rows, _) in zip(prefixes, merged, strict=True) for _ in rows]
+        rows = [row for of_prompt, _ in merged for row in of_prompt]
         state = DecodingState(self.model, of_row, 1, max(map(len, rows)), capture=False)
-        read = iter(state.read([[p.tokens[-1], *tokens[:-1]] for p, tokens in zip(of_row, rows, strict=True)]))
-        answers = []
-        for options in encoded:
-            logs = [next(read).float().log_softmax(-1) for _ in options]
-            totals = [of_row[range(len(tokens)), tokens].sum() for of_row, tokens in zip(logs, options, strict=True)]
-            answers.append(cast(list[float], torch.stack(totals).softmax(-1).tolist()))
+        read, answers = iter(state.read(rows)), []
+        for options, (of_prompt, row_of) in zip(encoded, merged, strict=True):
+            logs = [next(read).float().log_softmax(-1) for _ in of_prompt]
+            found = [logs[row][range(len(tokens)), tokens].sum() for row, tokens in zip(row_of, options, strict=True)]
+            answers.append(cast(list[float], torch.stack(found).softmax(-1).tolist()))
         return answers
 
     def _token_figures(self, questions: Sequence[TokenReading]) -> list[TokenFigures]:

@@ -288,7 +288,7 @@ def _read_rest(state: DecodingState, rows: Sequence[_Row]) -> None:
     """Read the tokens that the grammar forced at the end, except the last token: Eq. 1 has no row for it."""
     rest = [row.tokens[len(row.tokens) - row.unread : -1] for row in rows]
     if any(rest):
-        state.next_logits([*rest, *([] for _ in range(len(state.lengths) - len(rest)))])
+        state.read_attention([*rest, *([] for _ in range(len(state.lengths) - len(rest)))])
 
 
 def _cut(row: _Row, tokenizer: Tokenizer) -> None:

@@ -12,7 +12,7 @@ tokens.
 """
 
 import contextvars
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
 from typing import TYPE_CHECKING, Protocol, cast
@@ -52,7 +52,10 @@ class Passes(Protocol):
     def logits(
         self, state: "DecodingState", tokens: Sequence[int], positions: Sequence[int], ends: Sequence[int] | None
     ) -> Tensor:
-        """Read tokens of rows, and return the logits after the tokens at the places `ends`, or after all, `(n, V)`."""
+        """Read tokens of rows, and return the logits after the tokens at the places `ends`, or after all, `(n, V)`.
+
+        Without any place, they are read for their attention alone; what is returned means nothing.
+        """
 
 
 #: Those of the models that have some of their own (`lean_llama`).
@@ -213,7 +216,7 @@ class DecodingState:
 
     def read(self, tokens: Sequence[Sequence[int]]) -> list[Tensor]:
         """Read the next tokens of the rows, and return the logits after each, `(n, V)` by row."""
-        order, logits = self._forward(tokens, last_only=False)
+        order, logits = self._forward(tokens, None)
         parts = dict(zip(order, torch.split(logits, [len(tokens[row]) for row in order]), strict=True))
         none = logits.new_zeros(0, logits.shape[1])
         return [parts.get(row, none) for row in range(len(tokens))]
@@ -224,10 +227,14 @@ class DecodingState:
         They are in float32 and on the processor, which draws tokens; those of all rows come there in one copy. A
         row may have no tokens; its logits mean nothing.
         """
-        order, logits = self._forward(tokens, last_only=True)
+        order, logits = self._forward(tokens, 1)
         logits = logits.float().cpu()
         places = {row: place for place, row in enumerate(order)}
         return [logits[places.get(row, 0)] for row in range(len(tokens))]
+
+    def read_attention(self, tokens: Sequence[Sequence[int]]) -> None:
+        """Read the next tokens of the rows for their captured attention alone, in less time: no logits are computed."""
+        self._forward(tokens, 0)
 
     def truncate(self, row: int, tokens: int) -> None:
         """Drop the last tokens of a row, as if they had not been read."""
@@ -238,10 +245,10 @@ class DecodingState:
         assert self.captured_attention is not None
         return self.captured_attention[row, :tokens, : self._prefix_lengths[row] + 1]
 
-    def _forward(self, tokens: Sequence[Sequence[int]], *, last_only: bool) -> tuple[list[int], Tensor]:
+    def _forward(self, tokens: Sequence[Sequence[int]], last: int | None) -> tuple[list[int], Tensor]:
         """Return the rows with new tokens in the order in which these were read, and logits `(tokens, V)`.
 
-        With `last_only`, the logits after the last token of each row are enough.
+        They are those after each token, or after the `last` 1 or 0 tokens of each row.
         """
         order = [row for group in self.groups for row in group.rows if tokens[row]]
         new = [token for row in order for token in tokens[row]]
@@ -251,7 +258,7 @@ class DecodingState:
         start = 0
         for group in self.groups:
             start = group.begin(start, [len(tokens[row]) for row in group.rows], self.lengths, self.model.device)
-        ends = [end - 1 for end in accumulate(len(tokens[row]) for row in order)] if last_only else None
+        ends = None if last is None else [end - 1 for end in accumulate(len(tokens[row]) for row in order) if last]
         with _as_current(self), torch.inference_mode():
             logits = self._passes.logits(self, new, positions, ends)
         if self.captured_attention is not None:
@@ -266,6 +273,16 @@ class DecodingState:
         for group in self.groups:
             group.store(layer, keys[0], values[0])
         return keys, values
+
+
+def longest_rows(rows: Iterable[tuple[int, ...]]) -> tuple[list[tuple[int, ...]], list[int]]:
+    """Return the rows with which no other begins, and by row the number of one of these that begins with it."""
+    listed, longest, number = list(rows), list[tuple[int, ...]](), dict[tuple[int, ...], int]()
+    for row in sorted(set(listed), reverse=True):  # rows that go on with a row come right before it
+        if not longest or longest[-1][: len(row)] != row:
+            longest.append(row)
+        number[row] = len(longest) - 1
+    return longest, [number[row] for row in listed]
 
 
 def causal_mask(query_columns: Tensor, key_columns: Tensor, window: int | None) -> Tensor:

@@ -53,7 +53,7 @@ def attention_by_head(model: Model, prefix: Prefix, response: Sequence[int], spa
     group = _HeadGroup(prefix, span)
     state.groups = [group]
     state.captured_attention = torch.zeros(0, 0, prefix.length + 1)  # nothing is summed: the group writes none
-    state.next_logits([[prefix.tokens[-1], *read[:-1]]])
+    state.read_attention([[prefix.tokens[-1], *read[:-1]]])
     return torch.stack(group.sums) / (span[1] - span[0])
 
 

@@ -8,7 +8,8 @@ keys and values in one, gate and up in another) and the steps between them, in a
 3. Attention is that of `attention`, with its rows, masks and capture (`row_groups`). Rows of one prompt, as nearly all
    steps have, take it in one go: keys and values turned and stored together.
 4. Of the last layer a prompt needs keys and values alone.
-5. A chunk of a prompt attends to the tokens before it and to itself in two parts, so that the first needs no mask.
+5. Tokens that are read for their attention alone end with the last layer's.
+6. A chunk of a prompt attends to the tokens before it and to itself in two parts, so that the first needs no mask.
 
 Other architectures go through transformers (`module_passes`). The parts of a model are those of a model that
 transformers has opened (`lean_parts`), or of a bare one (`bare_opening`). The definition of Eq. 1, which is computed
@@ -74,21 +75,26 @@ class LeanLlama:
     def logits(
         self, state: DecodingState, tokens: Sequence[int], positions: Sequence[int], ends: Sequence[int] | None
     ) -> Tensor:
-        """Read tokens of rows, and return the logits after the tokens at the places `ends`, or after all, `(n, V)`."""
+        """Read tokens of rows, and return the logits after the tokens at the places `ends`, or after all, `(n, V)`.
+
+        Without any place, the last layer's output is not computed, and there are no logits.
+        """
 
         def attend(layer: int, query: Tensor, key: Tensor, value: Tensor, options: AttentionOptions) -> Tensor:
             state.store(layer, key, value)
             return attend_rows(state, layer, layer, query, options)
 
         hidden, turns = self._begin(tokens, positions)
-        (first, *others) = state.groups_with_tokens
+        (first, *others), output_of = state.groups_with_tokens, len(self._layers) - (ends is not None and not ends)
         if others or not isinstance(first, Group) or not self._takes_one_go(first, hidden):
             for number, layer in enumerate(self._layers):
-                self._pass(number, layer, hidden, turns, attend)
+                self._pass(number, layer, hidden, turns, attend, has_output=number < output_of)
         else:
             turns = self._turns_of_all_heads(turns)
             for number, layer in enumerate(self._layers):
-                self._pass_of_group(number, layer, hidden, turns, state, first)
+                self._pass_of_group(number, layer, hidden, turns, state, first, has_output=number < output_of)
+        if output_of < len(self._layers):
+            return hidden
         return self._head(self._norm(hidden if ends is None else hidden[ends]))
 
     def _takes_one_go(self, group: Group, hidden: Tensor) -> bool:
@@ -111,6 +117,8 @@ class LeanLlama:
         turns: tuple[Tensor, Tensor],
         state: DecodingState,
         group: Group,
+        *,
+        has_output: bool,
     ) -> None:
         """Add a layer's output to `hidden`, whose tokens are all of one group: `_pass` in fewer operators."""
         n, half = len(hidden), self._size // 2
@@ -120,6 +128,8 @@ class LeanLlama:
         state.windows[number] = layer.options.window
         captures = state.captures(number)
         attended = group.attend(number, turned, self._queries, layer.options, captures=captures)
+        if not has_output:
+            return
         hidden.add_(layer.out_of_attention(attended.transpose(0, 1).reshape(n, -1)))
         gate, up = layer.in_mlp(layer.mlp_norm(hidden)).chunk(2, dim=-1)
         hidden.add_(layer.out_of_mlp(nn.functional.silu(gate).mul_(up)))
@@ -131,9 +141,20 @@ class LeanLlama:
         half = self._size // 2
         return hidden, (cos[0, :, None], torch.cat([-sin[0, :, :half], sin[0, :, half:]], dim=-1)[:, None])
 
-    def _pass(self, number: int, layer: _Layer, hidden: Tensor, turns: tuple[Tensor, Tensor], attend: _Attend) -> None:
+    def _pass(
+        self,
+        number: int,
+        layer: _Layer,
+        hidden: Tensor,
+        turns: tuple[Tensor, Tensor],
+        attend: _Attend,
+        *,
+        has_output: bool = True,
+    ) -> None:
         """Add a layer's output to `hidden`."""
         attended = attend(number, *self._projected(layer, hidden, turns), layer.options)
+        if not has_output:
+            return
         hidden.add_(layer.out_of_attention(attended[0].transpose(0, 1).reshape(len(hidden), -1)))
         gate, up = layer.in_mlp(layer.mlp_norm(hidden)).chunk(2, dim=-1)
         hidden.add_(layer.out_of_mlp(nn.functional.silu(gate).mul_(up)))

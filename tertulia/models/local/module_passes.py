@@ -63,9 +63,13 @@ class ModulePasses:
     def logits(
         self, state: Kept, tokens: Sequence[int], positions: Sequence[int], ends: Sequence[int] | None
     ) -> Tensor:
-        """Read tokens of rows, and return the logits after the tokens at the places `ends`, or after all, `(n, V)`."""
+        """Read tokens of rows, and return the logits after the tokens at the places `ends`, or after all, `(n, V)`.
+
+        Without any place it is the first token's: the modules compute some.
+        """
         device = self._model.device
         limits: dict[str, Any] = {}
+        ends = [0] if ends is not None and not ends else ends
         if ends is not None and self._can_limit_logits:
             limits["logits_to_keep"] = torch.tensor(ends, device=device)
         logits: Tensor = self._model(
