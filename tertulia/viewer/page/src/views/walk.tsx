@@ -88,11 +88,22 @@ function marking({ marked: selectors, besides }: Step, card: HTMLElement): () =>
     }
     if (!isLeft) place();
   };
+  const unmark = () => {
+    if (marked) sizes.unobserve(marked);
+    marked?.removeAttribute("data-walk");
+    marked?.style.removeProperty("scroll-margin-block");
+    marked = null;
+  };
+  const again = () => {
+    if (isLeft) return;
+    unmark(); // in a window of another size, another one may leave room
+    mark();
+  };
   const leave = (event: Event) => {
     if (!card.contains(event.target as Node)) isLeft = true;
   };
   for (const name of TAKES_OVER) addEventListener(name, leave, { passive: true });
-  addEventListener("resize", place);
+  addEventListener("resize", again);
   const observer = new MutationObserver(mark);
   observer.observe(document.body, { childList: true, subtree: true });
   const timer = setTimeout(() => observer.disconnect(), APPEARS_WITHIN);
@@ -102,10 +113,9 @@ function marking({ marked: selectors, besides }: Step, card: HTMLElement): () =>
     clearTimeout(timer);
     observer.disconnect();
     sizes.disconnect();
-    removeEventListener("resize", place);
+    removeEventListener("resize", again);
     for (const name of TAKES_OVER) removeEventListener(name, leave);
-    marked?.removeAttribute("data-walk");
-    marked?.style.removeProperty("scroll-margin-block");
+    unmark();
   };
 }
 
