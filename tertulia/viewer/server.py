@@ -29,8 +29,10 @@ from tertulia.viewer.documents.measures import KeptTrials, measure_page
 from tertulia.viewer.documents.reported import report_html, report_page
 from tertulia.viewer.fork_changes import LONGEST_TEXT
 from tertulia.viewer.given_up import DropGivenUp
+from tertulia.viewer.new_pages import NewRunPages
+from tertulia.viewer.new_run import FieldError
 from tertulia.viewer.pauses import PausePages
-from tertulia.viewer.people import PeoplePages
+from tertulia.viewer.people import BroughtPeople
 from tertulia.viewer.seats import SeatPages, SeatTokens
 from tertulia.viewer.security import REPORT_PATH, Guards, refusal
 from tertulia.viewer.sent import sent_json
@@ -68,6 +70,7 @@ def build_app(
     reports: Path = Path("reports"),
     seats_file: Path | None = None,
     check: Check | None = None,
+    models: Sequence[str] = (),
 ) -> Starlette:
     """Return the application over a store file; `app.state.close()` ends its open connections.
 
@@ -79,6 +82,7 @@ def build_app(
         reports: The folder with the reports of experiments.
         seats_file: Keeps the tokens of seats, if commands may be started.
         check: Measures the units that a line leaned on, and keeps that in the store; `None`: nothing is measured.
+        models: Those that the page may begin conversations with, besides the embedded one and a rehearsal.
 
     Raises:
         ValueError: Commands may be started, or lines checked, but no token is needed; or no file keeps seats.
@@ -99,7 +103,7 @@ def build_app(
             Route("/api/start", pages.start, methods=["POST"]),
             *([] if seats is None else _seat_routes(seats)),
             *([] if starter is None else _pause_routes(PausePages(pages.reader, starter))),
-            *([] if starter is None else _people_routes(PeoplePages(store, starter))),
+            *([] if starter is None else _new_run_routes(store, pages.reader, starter, models)),
             *([] if check is None else [Route("/api/check", pages.check, methods=["POST"])]),
             Route("/api/{path:path}", pages.document),
             Route(REPORT_PATH, pages.report),
@@ -137,12 +141,16 @@ def _pause_routes(pauses: PausePages) -> list[Route]:
     return [Route("/api/pause", pauses.shown), Route("/api/pause", pauses.changed, methods=["POST"])]
 
 
-def _people_routes(people: PeoplePages) -> list[Route]:
+def _new_run_routes(store: StoreAddress, reader: StoreReader, starter: Starter, models: Sequence[str]) -> list[Route]:
+    brought = BroughtPeople()
+    new = NewRunPages(store, reader, starter, brought, models)
     return [
-        Route("/api/people", people.shown),
-        Route("/api/people", people.bring, methods=["POST"]),
-        Route("/api/people/scenario", people.scenario, methods=["POST"]),
-        Route("/api/people/begin", people.begin, methods=["POST"]),
+        Route("/api/people", brought.shown),
+        Route("/api/people", brought.bring, methods=["POST"]),
+        Route("/api/new", new.offered),
+        Route("/api/new/scenario", new.scenario, methods=["POST"]),
+        Route("/api/new/cost", new.cost, methods=["POST"]),
+        Route("/api/new/begin", new.begin, methods=["POST"]),
     ]
 
 
@@ -290,6 +298,8 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _failed(request: Request, error: Exception) -> Response:
     status = 404 if isinstance(error, NotFoundError) else 500 if isinstance(error, StorageError) else 400
+    if isinstance(error, FieldError):
+        return JSONResponse({"error": str(error), "field": error.field}, status)
     return refusal(request.scope, str(error), status)
 
 

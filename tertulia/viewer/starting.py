@@ -1,4 +1,4 @@
-"""Commands that the page starts, each in a process of its own: `fork` and `resume`, with seats in the page."""
+"""Commands that the page starts, each in a process of its own: `run`, `fork` and `resume`, with seats in the page."""
 
 import re
 import shlex
@@ -73,11 +73,16 @@ class Command:
 
 
 class Starter:
-    """Starts `fork` and `resume` for the page, and interrupts them when the server ends."""
+    """Starts commands for the page, and interrupts them when the server ends.
+
+    Attributes:
+        command: The program with its arguments before `run`, `fork` and `resume`.
+        commands: Those that were started.
+    """
 
     def __init__(self, store: StoreAddress, command: Sequence[str]) -> None:
         """Note the store, and the program with its arguments before `fork` and `resume`."""
-        self._store, self._command = store, command
+        self._store, self.command = store, command
         self.commands: list[Command] = []
 
     def checked(self, store: SqlStore, asked: object) -> list[str]:
@@ -134,7 +139,7 @@ class Starter:
         messages = tempfile.TemporaryFile()  # noqa: SIM115 closed once the process has ended
         try:
             process = subprocess.Popen(
-                [*self._command, *words],
+                [*self.command, *words],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=messages,

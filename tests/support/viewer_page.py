@@ -59,6 +59,7 @@ def serving(
     port: int = 0,
     open_embedder: Callable[[str], Embedder] | None = None,
     check: Check | None = None,
+    models: Sequence[str] = (),
 ) -> Iterator[str]:
     """Serve a store on the loopback, and yield the address, which ends with a slash.
 
@@ -69,11 +70,12 @@ def serving(
         port: The port, or the next free one; 0 for any.
         open_embedder: Opens what similarity is measured with.
         check: Measures what a line leaned on.
+        models: Those that the page may use besides the shipped ones.
     """
     listening = listen(port)
     port = listening.getsockname()[1]
     seats = store.with_name(f"{store.name}.seats")
-    server = PageServer(build_app(store, token, command, open_embedder, seats_file=seats, check=check))
+    server = PageServer(build_app(store, token, command, open_embedder, seats_file=seats, check=check, models=models))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     while not server.started and thread.is_alive():

@@ -47,6 +47,16 @@ def test_a_folder_that_can_t_be_written_to_is_told_of(tmp_path: Path) -> None:
         example_store(tmp_path / "nowhere")
 
 
+#: Whether the card lies over what its step marks, or in a wide window over the units that the step speaks of too.
+_COVERS_NOTHING = """(others) => {
+    const card = document.querySelector(".guide").getBoundingClientRect();
+    return [...document.querySelectorAll(`[data-walk]${others}`)].every((element) => {
+        const of = element.getBoundingClientRect();
+        return card.left >= of.right || of.left >= card.right || card.top >= of.bottom || of.top >= card.bottom;
+    });
+}"""
+
+
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[str]:
     """The address of `view --example` in an empty folder."""
@@ -71,6 +81,9 @@ def test_the_walk_leads_through_eight_places_by_keyboard_and_is_left_by_escape(s
     for number in range(1, 9):
         expect(walk).to_contain_text(f"{number} of 8")
         expect(page.locator("[data-walk]")).to_be_visible()
+        for width, height, others in ((390, 844, ""), (1280, 800, ", .units" if number in (3, 4) else "")):
+            page.set_viewport_size({"width": width, "height": height})
+            page.wait_for_function(_COVERS_NOTHING, arg=others, timeout=10_000)
         assert page.locator("h1").first.inner_text() != "There is no such page"
         seen.append(page.evaluate("location.hash"))
         walk.get_by_role("button", name="Next" if number < 8 else "Done").focus()

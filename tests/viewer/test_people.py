@@ -1,7 +1,6 @@
 """Files of people that are sent as the page sends them: read, listed, refused in a line; a conversation begins."""
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from urllib.parse import quote
 import pytest
 import yaml
 from support.character_files import AGENT, CARD_V2, FRAGMENT, LOREBOOK, encoded, png
+from support.new_runs import COMMAND, asked, begun, of_files
 from support.requests_to_page import Answer, ask
 from support.seats import TOKEN, invited, post, question, send, until
 from support.viewer_page import serving
@@ -17,7 +17,6 @@ from support.viewer_page import serving
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.people import LARGEST_FILE
 
-COMMAND = [sys.executable, "-m", "tertulia.cli.main"]
 CARD = png({"chara": encoded(CARD_V2)})
 TABLE = b"name,job,description\nIda Roos,painter,Paints the bridge.\nFaisal Amrani,,Keeps the night counter.\n"
 
@@ -49,24 +48,6 @@ def shown(address: str, *files: str) -> dict[str, Any]:
     answer = ask(address, f"api/people?files={','.join(files)}", {"X-Tertulia-Token": TOKEN})
     assert answer.status == 200, answer.body
     return dict(answer.json)
-
-
-def asked(*files: str, **changes: object) -> dict[str, object]:
-    return {"files": [*files], "situation": None, "visitor": "Visitor", "lambda": None, "rehearse": True} | changes
-
-
-def begun(address: str, *files: str, **changes: object) -> tuple[str, str]:
-    """Begin a conversation; return its run, and the name of its scenario."""
-    started = post(address, "api/people/begin", asked(*files, **changes))
-    assert started.status == 200, started.body
-
-    def known() -> str | None:
-        commands = ask(address, "api/start", {"X-Tertulia-Token": TOKEN}).json["commands"]
-        command = next(command for command in commands if command["number"] == started.json["number"])
-        assert command["run"] or command["exit_code"] is None, command["lines"]
-        return str(command["run"]) if command["run"] else None
-
-    return until(known), started.json["scenario"]
 
 
 def test_a_card_is_shown_as_it_was_read_with_what_was_not_taken(address: str) -> None:
@@ -148,55 +129,31 @@ def test_people_are_brought_by_the_page_alone(address: str, headers: dict[str, s
 def test_a_page_that_starts_nothing_takes_no_people(store: Path) -> None:
     with serving(store, TOKEN) as address:
         assert bring(address, CARD).status in (404, 405)
-        assert post(address, "api/people/begin", asked("x")).status in (404, 405)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"files": []},
-        {"files": ["gone"]},
-        {"files": [1]},
-        {"files": "FILE"},
-        {"lambda": 1.5},
-        {"lambda": True},
-        {"lambda": "0.5"},
-        {"situation": 1},
-        {"situation": "s" * 10_001},
-        {"visitor": None},
-        {"visitor": "V" * 81},
-        {"visitor": "Mirela Stan"},
-        {"rehearse": 1},
-        {"model": "http://evil.example/v1#m"},
-    ],
-    ids=str,
-)
-def test_what_cannot_begin_starts_and_writes_nothing(address: str, store: Path, changes: dict[str, object]) -> None:
-    file = brought(address, CARD)
-    answer = post(address, "api/people/begin", asked(file) | changes)
-    assert answer.status == 400
-    assert answer.json["error"]
-    assert ask(address, "api/start", {"X-Tertulia-Token": TOKEN}).json["commands"] == []
-    assert [*store.parent.iterdir()] == []
+        assert post(address, "api/new/begin", asked(of_files("x"))).status in (404, 405)
 
 
 def test_the_scenario_is_that_of_the_import_with_a_situation_of_ones_own(address: str) -> None:
     file = brought(address, CARD)
-    body = {"files": [file], "situation": None, "visitor": "Ines"}
-    answer = post(address, "api/people/scenario", body).json
+    body = of_files(file, visitor="Ines")
+    answer = post(address, "api/new/scenario", {"people": body}).json
     own = yaml.safe_load(answer["text"])
     assert answer["name"] == "mirela_stan.yaml"
     assert own["description"] == "Ines has lost a key."
     assert [person["name"] for person in own["participants"]] == ["Mirela Stan", "Ines"]
-    typed = yaml.safe_load(post(address, "api/people/scenario", body | {"situation": "At night:\n- rain"}).json["text"])
-    assert typed["description"] == "At night: - rain"
-    none = yaml.safe_load(post(address, "api/people/scenario", body | {"situation": ""}).json["text"])
-    assert none["description"] == "Mirela Stan and Ines meet and talk."
+
+    def changed(**changes: object) -> dict[str, Any]:
+        sent = {"people": body | changes}
+        return dict(yaml.safe_load(post(address, "api/new/scenario", sent).json["text"]))
+
+    assert changed(situation="At night:\n- rain")["description"] == "At night: - rain"
+    assert changed(situation="")["description"] == "Mirela Stan and Ines meet and talk."
+    placed = changed(place="the quay", time="2031-01-02T03:04")
+    assert (placed["place"], str(placed["time"])) == ("the quay", "2031-01-02 03:04:00")
 
 
 def test_a_person_who_is_brought_alone_meets_the_visitor_in_a_seat(address: str, store: Path) -> None:
     file = brought(address, CARD)
-    run, scenario = begun(address, file, visitor="Ines", **{"lambda": 0.5})
+    run, scenario = begun(address, asked(of_files(file, visitor="Ines"), **{"lambda": 0.5}))
     assert scenario == "mirela_stan.yaml"
     token = invited(address, run, "Ines")
     assert bring(address, CARD, X_Tertulia_Token="", X_Tertulia_Seat=token).status == 403
@@ -213,13 +170,13 @@ def test_a_person_who_is_brought_alone_meets_the_visitor_in_a_seat(address: str,
 def test_a_meeting_begins_beside_the_store_and_nothing_is_overwritten(address: str, store: Path) -> None:
     (store.parent / "ida_roos.yaml").write_text("mine", encoding="utf-8")
     table = brought(address, TABLE, "people.csv")
-    run, scenario = begun(address, table)
+    run, scenario = begun(address, asked(of_files(table)))
     assert scenario == "ida_roos_2.yaml"
     assert (store.parent / "ida_roos.yaml").read_text(encoding="utf-8") == "mine"
     with SqlStore.open(store) as opened:
         assert [*opened.start(run).names] == ["Ida Roos", "Faisal Amrani"]
         assert opened.run(run).parameters["seat"] is None
-    _, again = begun(address, table)
+    _, again = begun(address, asked(of_files(table)))
     assert again == scenario
-    _, other = begun(address, table, situation="It is late.")
+    _, other = begun(address, asked(of_files(table, situation="It is late.")))
     assert other == "ida_roos_3.yaml"

@@ -3,7 +3,6 @@
 import base64
 import json
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,10 +10,10 @@ import pytest
 import yaml
 from playwright.sync_api import Browser, FilePayload, Page, expect
 from support.character_files import CARD_V2, encoded, png
+from support.new_runs import COMMAND
 from support.seats import TOKEN
 from support.viewer_page import serving, violations
 
-COMMAND = [sys.executable, "-m", "tertulia.cli.main"]
 CARD = png({"chara": encoded(CARD_V2)})
 HOSTILE = {
     "name": "<img src=x onerror=window.ran=1>",
@@ -45,7 +44,7 @@ def payload(name: str, content: bytes) -> FilePayload:
 
 def opened(page: Page, address: str) -> None:
     page.goto(f"{address}?token={TOKEN}#/runs")
-    expect(page.get_by_role("button", name="Bring people")).to_be_visible()
+    expect(page.get_by_role("link", name="New conversation")).to_be_visible()
 
 
 def drop(page: Page, name: str, content: bytes) -> None:
@@ -62,15 +61,15 @@ def test_a_card_is_dropped_and_its_visitor_sits_in_a_conversation(page: Page, ad
     expect(page.get_by_text("no people are found")).to_have_count(0)
     people.get_by_text("Not taken", exact=True).click()
     expect(people.get_by_text("Speak as Mirela Stan.").or_(people.get_by_text("Speak as {{char}}."))).to_be_visible()
-    expect(people.get_by_label("Situation")).to_have_value("Visitor has lost a key.")
-    people.get_by_label("Situation").fill("Ines wants a key back, at night.")
-    people.get_by_label("You are").fill("Ines")
-    people.get_by_label("λ").fill("0.5")
-    people.get_by_label("Rehearse").check()
+    expect(page.get_by_label("Situation")).to_have_value("Visitor has lost a key.")
+    page.get_by_label("Situation").fill("Ines wants a key back, at night.")
+    page.get_by_label("You are").fill("Ines")
+    page.get_by_role("slider", name="λ").fill("0.5")
+    page.get_by_label("Model", exact=True).select_option("rehearsal")
     with page.expect_download() as saved:
-        people.get_by_role("button", name="Save as YAML").click()
+        page.get_by_role("button", name="Save as YAML").click()
     assert saved.value.suggested_filename == "mirela_stan.yaml"
-    people.get_by_role("button", name="Begin").click()
+    page.get_by_role("button", name="Begin").click()
     sit = page.get_by_role("button", name="Sit here as Ines")
     expect(sit).to_be_visible(timeout=30_000)
     expect(page).to_have_url(re.compile("#/runs/[^/?]+\\?seats=1$"))
@@ -86,22 +85,23 @@ def test_a_card_is_dropped_and_its_visitor_sits_in_a_conversation(page: Page, ad
 def test_files_are_chosen_with_the_keyboard_taken_away_and_outlive_a_reload(page: Page, address: str) -> None:
     page.on("filechooser", lambda _: None)  # choosers are held from here on, not only once the key is pressed
     opened(page, address)
-    page.get_by_role("button", name="Bring people").focus()
+    page.get_by_role("link", name="New conversation").click()
+    page.get_by_role("button", name="From a file").focus()
     with page.expect_file_chooser() as chooser:
         page.keyboard.press("Enter")
     table = b"name,job\nIda Roos,painter\nFaisal Amrani,clerk\n"
     chooser.value.set_files([payload("mirela.png", CARD), payload("people.csv", table)])
     people = page.get_by_role("region", name="People who were brought")
     expect(people.locator(".person")).to_have_count(3)
-    expect(people.get_by_label("You are")).to_have_count(0)
+    expect(page.get_by_label("You are")).to_have_count(0)
     page.reload()
     expect(people.locator(".person")).to_have_count(3)
     people.get_by_role("button", name="Take people.csv away").click()
-    expect(people.get_by_label("You are")).to_have_value("Visitor")
+    expect(page.get_by_label("You are")).to_have_value("Visitor")
     people.get_by_role("button", name="Take mirela.png away").click()
     expect(people).to_have_count(0)
-    page.goto(f"{address}?token={TOKEN}#/runs?people=0000")
-    expect(people.get_by_text("The server does not have these files any more.")).to_be_visible()
+    page.goto(f"{address}?token={TOKEN}#/new?people=0000")
+    expect(page.get_by_text("The server does not have these files any more.")).to_be_visible()
 
 
 def test_a_file_that_is_too_large_is_not_sent(page: Page, address: str) -> None:
@@ -125,7 +125,7 @@ def test_where_nothing_may_be_started_a_drop_says_so(page: Page, tmp_path: Path)
         expect(page.get_by_text("There are no runs yet")).to_be_visible()
         drop(page, "mirela.png", CARD)
         expect(page.get_by_role("alert").get_by_text("tertulia view --allow-runs")).to_be_visible()
-        expect(page.get_by_role("button", name="Bring people")).to_have_count(0)
+        expect(page.get_by_role("link", name="New conversation")).to_have_count(0)
 
 
 @pytest.mark.access

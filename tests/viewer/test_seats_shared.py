@@ -157,7 +157,7 @@ NUMBERS = (
         ("api/start", '{"action": "fork", "run": "@last", "at": 1, "settings": {"seed": %s}, "changes": {"say": 1}}'),
         ("api/start", '{"action": "fork", "run": "@last", "at": 1, "settings": {%s: 1}}'),
         ("api/pause", '{"run": "@last", "turn": %s, "words": null, "again": false}'),
-        ("api/people/begin", '{"files": [], "situation": null, "visitor": "x", "lambda": %s, "rehearse": true}'),
+        ("api/new/begin", '{"people": {}, "lambda": %s, "model": "rehearsal", "seed": "1", "rounds": ""}'),
     ],
 )
 def test_numbers_that_no_page_sends_are_refused_in_a_sentence(

@@ -32,8 +32,12 @@ AllowRunsOption = Annotated[
     bool,
     typer.Option(
         "--allow-runs",
-        help="Let the page start forks, resume runs, check lines, give seats and take people; implies --token.",
+        help="Let the page begin, fork and resume runs, check lines and give seats; implies --token.",
     ),
+]
+ModelsOption = Annotated[
+    list[str] | None,
+    typer.Option("--model", metavar="ID", help="A model that --allow-runs lets the page begin runs with; repeatable."),
 ]
 ReportsOption = Annotated[
     Path,
@@ -55,6 +59,7 @@ def view(
     port: PortOption = 8017,
     no_open: NoOpenOption = False,
     allow_runs: AllowRunsOption = False,
+    model: ModelsOption = None,
     token: TokenOption = False,
     reports: ReportsOption = Path("reports"),
     example: ExampleOption = False,
@@ -73,8 +78,7 @@ def view(
     from tertulia.viewer.server import build_app
     from tertulia.viewer.serving import PageServer, listen
 
-    if example and store is not None:
-        raise UsageError("--example shows the shipped store; leave out --store")
+    _check_together(example, store, allow_runs, model)
     path = example_store(Path.cwd()) if example else store_path(store)
     with SqlStore.open(path) as opened:
         place = "" if run is None else place_of(opened, run)
@@ -103,10 +107,19 @@ def view(
 
     try:
         check = _measure if allow_runs else None
-        app = build_app(path, secret, command, lambda name: model_access().embedder(name), reports, seats, check=check)
+        app = build_app(
+            path, secret, command, lambda name: model_access().embedder(name), reports, seats, check, model or ()
+        )
         PageServer(app, answers).run([socket])
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
+
+
+def _check_together(example: bool, store: str | None, allow_runs: bool, models: list[str] | None) -> None:
+    if example and store is not None:
+        raise UsageError("--example shows the shipped store; leave out --store")
+    if models and not allow_runs:
+        raise UsageError("--model names a model that the page may begin runs with; give --allow-runs with it")
 
 
 def _measure(store: SqlStore, run: str, turn: int, part: str) -> None:

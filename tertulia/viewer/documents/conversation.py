@@ -17,6 +17,7 @@ from tertulia.views.reading.actions import lines_with_actions
 from tertulia.views.reading.documents import fields_of, run_document
 from tertulia.views.reading.exchanges import RecordedExchange, read_exchanges
 from tertulia.views.reading.listing import date_of, names_of_files
+from tertulia.views.reading.run_lines import run_lines
 from tertulia.views.reading.timeline import read_timeline
 
 #: Forks that a run's page names; it has a link to all runs.
@@ -29,9 +30,11 @@ def run_page(store: SqlStore, run: str) -> Document:
     start = store.start(record.run)
     parameters = Parameters.model_validate(record.parameters)
     forks = store.forks_of(record.run)
+    line = run_lines(store, [record.run]).get(record.run)
     return run_document(store, record, start) | {
         "kind": record.kind,
         "people": list(start.names),
+        "first_line": None if line is None else line.text,
         "begins": start.time.isoformat(timespec="seconds"),
         "title": start.title if isinstance(start, Meeting | Population) else _file_title(store, record),
         "place": start.place,

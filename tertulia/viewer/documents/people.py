@@ -9,7 +9,8 @@ from tertulia.state.errors import ScenarioError
 from tertulia.state.text import clean, shortened
 from tertulia.worlds.characters.draft import ImportedPerson
 from tertulia.worlds.characters.reading import joined
-from tertulia.worlds.characters.scenario import names_put
+from tertulia.worlds.characters.scenario import after_memories, names_put
+from tertulia.worlds.scenario_parts import read_time
 
 #: The name of the page's reader, whom a single person meets.
 VISITOR = "Visitor"
@@ -20,17 +21,20 @@ _PEOPLE, _VALUES, _NOT_TAKEN, LONGEST_VALUE = 100, 100, 200, 600
 
 @dataclass(frozen=True)
 class PeopleFile:
-    """A file that was dropped: its name, without a folder, and its people."""
+    """A file that was dropped: its name, without a folder, its people, and its values if it is a scenario."""
 
     name: str
     people: tuple[ImportedPerson, ...]
+    scenario: Mapping[str, Any] | None = None
 
 
 def people_page(files: Mapping[str, PeopleFile]) -> Document:
     """Return the people of files, by id, as they would meet; `problem` says why they can't.
 
-    Lists and texts are cut to lengths that a page can show; `more` counts the values that are left out.
+    Lists and texts are cut to lengths that a page can show; `more` counts the values that are left out. A scenario
+    alone is taken whole, with its place and time.
     """
+    whole = next((file.scenario for file in files.values()), None) if len(files) == 1 else None
     people: Sequence[ImportedPerson] = [person for file in files.values() for person in file.people]
     problem = None
     try:
@@ -39,27 +43,31 @@ def people_page(files: Mapping[str, PeopleFile]) -> Document:
     except ScenarioError as error:
         problem = clean(str(error))
     situations = dict.fromkeys(person.situation for person in people if person.situation)
+    time = after_memories(people) if whole is None else read_time(whole["time"])
     return {
         "schema_version": SCHEMA_VERSION,
         "files": [{"id": id, "name": file.name} for id, file in files.items()],
-        "people": [_person(person) for person in people[:_PEOPLE]],
+        "people": [_person(person, whole is None) for person in people[:_PEOPLE]],
         "more": max(0, len(people) - _PEOPLE),
         "situation": " ".join(situations),
+        "place": clean(str((whole or {}).get("place") or "")),
+        "time": time.isoformat(timespec="minutes"),
         "visitor": VISITOR if len(people) == 1 else None,
         "problem": problem,
     }
 
 
-def _person(person: ImportedPerson) -> Document:
+def _person(person: ImportedPerson, has_rest: bool) -> Document:
+    not_taken = person.not_taken if has_rest else ()
     return {
         "name": clean(str(person.values.get("name", ""))) or None,
         "kind": person.kind,
         "fields": [_field(field, value) for field, value in person.values.items() if field != "name"],
         "not_taken": [
             {"field": clean(left.field), "value": shortened(clean(left.value), LONGEST_VALUE), "goes_to": left.goes_to}
-            for left in person.not_taken[:_NOT_TAKEN]
+            for left in not_taken[:_NOT_TAKEN]
         ],
-        "more": max(0, len(person.not_taken) - _NOT_TAKEN),
+        "more": max(0, len(not_taken) - _NOT_TAKEN),
     }
 
 

@@ -1,7 +1,7 @@
 """Make a scenario of people from files: a dialogue of two, or a meeting of more."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -35,14 +35,18 @@ def names_put(people: Sequence[ImportedPerson], user: str | None) -> tuple[Impor
     return tuple(person.for_user(other_of(names, person.values["name"], user)) for person in people)
 
 
-def scenario_of(people: Sequence[ImportedPerson], user: str | None = None) -> str:
+def scenario_of(
+    people: Sequence[ImportedPerson], user: str | None = None, place: str | None = None, time: datetime | None = None
+) -> str:
     """Return a scenario file with these people; a person alone meets the user.
 
     Args:
         user: The name in the place of `{{user}}`; a person alone meets a visitor of that name, `Visitor` by default.
+        place: Their meeting place.
+        time: When it begins; `None`: after all memories that have a time.
 
     Raises:
-        ScenarioError: There are too many people, or the file would be too large.
+        ScenarioError: There are too many people, the file would be too large, or a memory is of a later time.
     """
     if len(people) > MOST_PEOPLE:
         raise ScenarioError(f"{len(people):,} people are too many for a scenario, which takes {MOST_PEOPLE:,}")
@@ -55,14 +59,20 @@ def scenario_of(people: Sequence[ImportedPerson], user: str | None = None) -> st
     values: dict[str, Any] = {"kind": "group_chat"} if len(put) > 2 else {}
     values["name"] = shortened(" and ".join(names) if len(put) == 2 else f"{names[0]} and {len(put) - 1} others", 80)
     values["description"] = " ".join(situations) or _meeting_of(names)
-    values["time"] = str(_after_memories(put))
+    values["time"] = str(time or after_memories(put))
+    values |= {"place": place} if place else {}
     values["participants"] = [_participant(person, names) for person in put]
-    text = yaml.dump(values, Dumper=PlainDumper, sort_keys=False, allow_unicode=True, width=110)
+    return scenario_text(values)
+
+
+def scenario_text(values: Mapping[str, Any]) -> str:
+    """Return the text of a scenario file with these values; `ScenarioError` if they are none, or too large."""
+    text = yaml.dump(dict(values), Dumper=PlainDumper, sort_keys=False, allow_unicode=True, width=110)
     if len(text.encode("utf-8")) > MOST_BYTES:
         size = len(text.encode("utf-8"))
         raise ScenarioError(f"the scenario takes {size:,} bytes as a file, and {MOST_BYTES:,} are read; import fewer")
     label = Path("the scenario of these people")
-    check_scenario(YamlFile.of_text(label, text), MeetingScenario if is_meeting(values) else TwoPartyScenario)
+    check_scenario(YamlFile.of_text(label, text), MeetingScenario if is_meeting(dict(values)) else TwoPartyScenario)
     return text
 
 
@@ -93,7 +103,7 @@ def _participant(person: ImportedPerson, names: Sequence[str]) -> dict[str, Any]
     return values | ({"relations": kept} if kept else {})
 
 
-def _after_memories(people: Sequence[ImportedPerson]) -> datetime:
+def after_memories(people: Sequence[ImportedPerson]) -> datetime:
     """Return the time of the scenario: later than each memory that has one."""
     times = [_TIME]
     for person in people:

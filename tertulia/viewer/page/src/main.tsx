@@ -16,6 +16,7 @@ import "./styles/components.css";
 import { CompareView } from "./views/compare";
 import { ExperimentView } from "./views/experiment";
 import { ExperimentsView } from "./views/experiments";
+import { NewView } from "./views/new";
 import { RunView } from "./views/run";
 import { RunsView } from "./views/runs";
 import { SeatPage } from "./views/seat";
@@ -46,7 +47,7 @@ function Page() {
 
 /** Return what tells this view from others in a row of tabs. */
 function titleOf([kind = "runs", first, second = ""]: readonly string[]): string {
-  if (first === undefined) return `${kind === "experiments" ? "Experiments" : "Runs"} · Tertulia`;
+  if (first === undefined) return `${{ experiments: "Experiments", new: "New conversation" }[kind] ?? "Runs"} · Tertulia`;
   return `${kind === "compare" ? `${first} and ${second}` : [first, second].filter(Boolean).join(", ")} · Tertulia`;
 }
 
@@ -54,6 +55,7 @@ function View({ path }: { path: readonly string[] }) {
   const [kind = "runs", first = "", second = ""] = path;
   if (kind === "runs" && first) return <RunView id={first} part={second} />;
   if (kind === "runs") return <RunsView />;
+  if (kind === "new" && !source.isFile) return <NewView />;
   if (kind === "compare" && first && second) return <CompareView a={first} b={second} />;
   if (kind === "towns" && first) return <TownView simulation={first} />;
   if (kind === "experiments" && !first && !source.isFile) return <ExperimentsView />;

@@ -66,12 +66,14 @@ const hasAddress = typeof location === "undefined" || location.protocol !== "abo
 
 /** Show another place; `replace`: without a step in the history, as for what changes while something is dragged. */
 export function go(href: string, replace = false): void {
+  const isElsewhere = placeOf(href).path.join("/") !== pathNow();
   if (hasAddress && replace) replaceAddress(href);
   else if (hasAddress) {
     writeWaiting();
     history.pushState(null, "", href);
   }
   arrive(placeOf(href));
+  if (isElsewhere && !replace) scrollTo(0, 0); // another view begins at its top
 }
 
 /** Have the address follow what is changed or dragged, at a pace that browsers allow. */

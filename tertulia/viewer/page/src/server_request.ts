@@ -9,6 +9,13 @@ const START_AGAIN =
   "Not connected. Start the viewer again with: tertulia view" +
   (token === null ? "" : " (and open the address that it prints: it has a new token)");
 
+/** Why the server refuses something; `field` is the one of a form that is wrong, if one is. */
+export class RefusedError extends Error {
+  constructor(words: string, readonly field: string | null) {
+    super(words);
+  }
+}
+
 /** Return the JSON that the server answers, to a body as JSON or to a file as it is; throws an `Error` for a reader. */
 export async function request<T>(path: string, body?: unknown): Promise<T> {
   const headers: Record<string, string> = token === null ? {} : { "X-Tertulia-Token": token };
@@ -22,7 +29,7 @@ export async function request<T>(path: string, body?: unknown): Promise<T> {
     throw new Error("The server does not answer. Start it again with: tertulia view");
   }
   const answer = await response.json().catch(() => ({ error: response.statusText }));
-  if (!response.ok) throw new Error(answer.error ?? response.statusText);
+  if (!response.ok) throw new RefusedError(answer.error ?? response.statusText, answer.field ?? null);
   return answer;
 }
 

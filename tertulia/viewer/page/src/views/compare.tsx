@@ -1,6 +1,6 @@
 /** Two runs side by side: what they were made with, where they part, and every turn that differs. */
 
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Facts, Notice, Status, WithDocument } from "../components/parts";
 import { inWords, lambda, listed } from "../format";
 import { hrefOf } from "../router";
@@ -30,6 +30,11 @@ function Shown({ compared, followed }: { compared: Comparison; followed: Followe
   const { a, b, settings, parting, summary } = compared;
   const mixed = a.kind !== b.kind && `A is ${KINDS[a.kind]}, B is ${KINDS[b.kind]}: only what both have is compared.`;
   const waiting = waitingFor(compared, followed);
+  const notice = useRef<HTMLDivElement>(null);
+  const isWaiting = waiting !== null;
+  useEffect(() => {
+    if (isWaiting) notice.current?.scrollIntoView({ block: "start" }); // what is growing is in view
+  }, [isWaiting]);
   return (
     <>
       <div class="sides">
@@ -39,7 +44,7 @@ function Shown({ compared, followed }: { compared: Comparison; followed: Followe
       <p class="small"><a href={hrefOf(["compare", b.run, a.run])}>Swap A and B</a></p>
       {mixed && <p class="muted">{mixed}</p>}
       {settings.length > 0 && <Settings settings={settings} />}
-      <div role="status">{waiting !== null && <p class="notice waiting"><span class="pulse" aria-hidden="true" /> {waiting}</p>}</div>
+      <div role="status" ref={notice}>{waiting !== null && <p class="notice waiting"><span class="pulse" aria-hidden="true" /> {waiting}</p>}</div>
       {waiting === null && summary !== null && <Notice title="Nothing differs"><p class="data">{summary}.</p></Notice>}
       {waiting === null && summary === null && parting === null && (
         <Notice title="All turns are the same"><p>Their settings differ, but nothing in the turns does.</p></Notice>

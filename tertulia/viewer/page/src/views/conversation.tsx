@@ -31,7 +31,7 @@ export function ConversationView({ run, live }: { run: RunInFull; live: RunProgr
           <>
             {pausing && <p class="row"><PauseButton control={pausing} /></p>}
             {pausing && <HeldPanel run={run} control={pausing} />}
-            <Empty run={run} isOver={isOver} />
+            <Empty run={run} status={live?.status ?? run.status} />
           </>
         )
       }
@@ -39,12 +39,11 @@ export function ConversationView({ run, live }: { run: RunInFull; live: RunProgr
   );
 }
 
-function Empty({ run, isOver }: { run: RunInFull; isOver: boolean }) {
-  return (
-    <Notice title="No turn is stored">
-      <p>{isOver || source.isFile ? `Run ${run.run} ${isOver ? "finished" : `is ${run.status}`} without a turn.` : "The first one is shown here as soon as it is stored."}</p>
-    </Notice>
-  );
+function Empty({ run, status }: { run: RunInFull; status: string }) {
+  if (status === "running" && !source.isFile) {
+    return <p class="notice waiting" role="status"><span class="pulse" aria-hidden="true" /> The first line is awaited. It is shown here as soon as it is said.</p>;
+  }
+  return <Notice title="No turn is stored"><p>{`Run ${run.run} is ${status}, without a turn.`}</p></Notice>;
 }
 
 interface ConversationProps {

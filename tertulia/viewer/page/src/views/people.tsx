@@ -1,20 +1,15 @@
-/** People who are brought: files are dropped on the list of runs, their people are shown, and a conversation begins with them. */
+/** Files of people: dropped anywhere on the lists and the form, or chosen; read by the server, and shown as they were read. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { isGoingOn, Started, type StartedCommand, useStarted } from "../components/started";
-import { WithDocument } from "../components/parts";
 import { counted, inWords } from "../format";
 import { idsOf, listOfIds } from "../id_list";
-import { go, goWith, hrefOf, usePlace } from "../router";
-import { saveText } from "../save";
+import { go, goWith, hrefOf, pathNow, usePlace } from "../router";
 import { request } from "../server_request";
 import { source } from "../source";
 import "../styles/people.css";
-import { useDocument } from "../use_document";
 import { useAllowed } from "./actions";
-import { LONGEST_TEXT } from "./fork/draft";
 
-interface Person {
+export interface Person {
   /** Null for what belongs to the people of other files, such as a lorebook. */
   readonly name: string | null;
   readonly kind: string;
@@ -24,11 +19,14 @@ interface Person {
 }
 
 /** The document `api/people`. */
-interface People {
+export interface People {
   readonly files: readonly { readonly id: string; readonly name: string }[];
   readonly people: readonly Person[];
   readonly more: number;
   readonly situation: string;
+  readonly place: string;
+  /** As the field of a form has it. */
+  readonly time: string;
   /** The name of the visitor whom a person meets who was brought alone. */
   readonly visitor: string | null;
   /** Why these people can't meet. */
@@ -41,8 +39,32 @@ const LARGEST_FILE = 50_000_000;
 const NOT_ALLOWED = "People are brought where the page may start runs: tertulia view --allow-runs";
 
 /** Return the button that brings files, what is shown of them, and whether one is held above the page. */
-export function useBringing() {
+/** Files that were dropped elsewhere, until the form has read them. */
+let dropped: readonly File[] = [];
+
+/** Have the form read the files that are dropped on this view; return whether some are held above it, and a problem. */
+export function useDropElsewhere(): { readonly mayStart: boolean; readonly isOver: boolean; readonly problem: string | null } {
   const mayStart = useAllowed("can_start");
+  const [problem, setProblem] = useState<string | null>(null);
+  const isOver = useDrop((files) => {
+    if (!mayStart) return setProblem(NOT_ALLOWED);
+    dropped = [...dropped, ...files];
+    go(hrefOf(["new"]));
+  });
+  return { mayStart, isOver, problem };
+}
+
+/** The files that the form has, by the ids of its address. */
+export interface Bringing {
+  readonly files: readonly string[];
+  readonly isOver: boolean;
+  readonly reading: string;
+  readonly problems: readonly string[];
+  readonly bring: (files: readonly File[]) => Promise<void>;
+  readonly show: (ids: readonly string[]) => void;
+}
+
+export function useBringing(): Bringing {
   const { query } = usePlace();
   const [reading, setReading] = useState("");
   const [problems, setProblems] = useState<readonly string[]>([]);
@@ -51,39 +73,35 @@ export function useBringing() {
   held.current = files;
   const bring = async (given: readonly File[]) => {
     const found: string[] = [];
-    for (const file of mayStart ? given : []) {
+    for (const file of given) {
       setReading(file.name);
       try {
         if (file.size > LARGEST_FILE) throw new Error(`${file.name} is larger than 50 MB, the most that a file may have.`);
         const { file: id } = await request<{ file: string }>(`people?${new URLSearchParams({ name: file.name })}`, file);
         held.current = [...held.current, id]; // another drop may be on its way
-        if (isHere.current) goWith({ people: listOfIds(held.current) });
+        if (pathNow() === "new") goWith({ people: listOfIds(held.current) });
       } catch (error) {
         found.push((error as Error).message);
       }
     }
     setReading("");
-    setProblems(mayStart ? found : [NOT_ALLOWED]);
+    setProblems(found);
   };
-  const isHere = useRef(true);
-  useEffect(() => () => void (isHere.current = false), []);
-  const isOver = useDrop(bring);
+  const isOver = useDrop((files) => void bring(files));
+  useEffect(() => {
+    const waiting = dropped;
+    dropped = [];
+    if (waiting.length) void bring(waiting);
+  }, []);
   const show = (ids: readonly string[]) => {
     setProblems([]);
     goWith({ people: listOfIds(ids) });
   };
-  const panel = (
-    <>
-      <div role="alert" class="people-problems stack">{problems.map((problem) => <p key={problem} class="notice bad data small">{problem}</p>)}</div>
-      <p role="status" class="small people-reading">{reading && <>Reading <bdi class="data">{reading}</bdi>…</>}</p>
-      {mayStart && files.length > 0 && <Panel files={files} show={show} />}
-    </>
-  );
-  return { mayStart, isOver, button: mayStart ? <BringButton bring={bring} /> : null, panel: source.isFile ? null : panel };
+  return { files, isOver, reading, problems, bring, show };
 }
 
-/** Bring the files that are dropped anywhere on the page; return whether some are held above it. */
-function useDrop(bring: (files: readonly File[]) => Promise<void>): boolean {
+/** Take the files that are dropped anywhere on the page; return whether some are held above it. */
+function useDrop(bring: (files: readonly File[]) => void): boolean {
   const [isOver, setOver] = useState(false);
   const last = useRef(bring);
   last.current = bring;
@@ -99,7 +117,7 @@ function useDrop(bring: (files: readonly File[]) => Promise<void>): boolean {
       if (!event.dataTransfer?.types.includes("Files")) return;
       event.preventDefault(); // or the browser opens the file in the place of the page
       setOver(false);
-      void last.current([...event.dataTransfer.files]);
+      last.current([...event.dataTransfer.files]);
     };
     const listeners = [["dragover", over], ["dragleave", leave], ["drop", drop]] as const;
     for (const [name, listener] of listeners) addEventListener(name, listener as EventListener);
@@ -110,12 +128,12 @@ function useDrop(bring: (files: readonly File[]) => Promise<void>): boolean {
   return isOver;
 }
 
-function BringButton({ bring }: { bring: (files: readonly File[]) => Promise<void> }) {
+export function BringButton({ bring }: { bring: (files: readonly File[]) => Promise<void> }) {
   const input = useRef<HTMLInputElement>(null);
   return (
     <>
-      <button title="Character cards (PNG, JSON, CHARX), lorebooks, TinyTroupe, Sotopia, SDialog, tables; or drop them on the page" onClick={() => input.current!.click()}>
-        Bring people…
+      <button type="button" title="Character cards (PNG, JSON, CHARX), lorebooks, TinyTroupe, Sotopia, SDialog, tables; or drop them on the page" onClick={() => input.current!.click()}>
+        From a file…
       </button>
       <input
         ref={input}
@@ -131,39 +149,8 @@ function BringButton({ bring }: { bring: (files: readonly File[]) => Promise<voi
   );
 }
 
-function Panel({ files, show }: { files: readonly string[]; show: (ids: readonly string[]) => void }) {
-  const people = useDocument<People>(`people?files=${files.join(",")}`);
-  const [draft, setDraft] = useState<Draft>({ situation: null, visitor: null, factor: "", rehearse: false });
-  return (
-    <section class="card stack" aria-label="People who were brought">
-      <div class="row">
-        <h2>People</h2>
-        {people.state === "ready" && people.value.files.map(({ id, name }) => (
-          <span key={id} class="tag people-file">
-            <bdi class="data">{name}</bdi>
-            <button class="plain" aria-label={`Take ${name} away`} title="Take away" onClick={() => show(files.filter((file) => file !== id))}>×</button>
-          </span>
-        ))}
-        <span style={{ flex: 1 }} />
-        <button onClick={() => show([])}>Close</button>
-      </div>
-      <WithDocument of={people}>
-        {(found) => (
-          <div class="people-columns">
-            <div class="people-read stack" role="group" aria-label="As they were read" tabIndex={0}>
-              {found.people.map((person, place) => <Read key={place} person={person} isOpen={found.people.length <= 2} />)}
-              {found.more > 0 && <p class="muted small">and {found.more.toLocaleString("en")} more people</p>}
-            </div>
-            {found.problem === null ? <BeginForm files={files} people={found} draft={draft} change={(changes) => setDraft({ ...draft, ...changes })} /> : <p class="notice bad data small" role="alert">{found.problem}</p>}
-          </div>
-        )}
-      </WithDocument>
-    </section>
-  );
-}
-
 /** A person as they were read: the values that are taken, and those that are not, with their destination. */
-function Read({ person, isOpen }: { person: Person; isOpen: boolean }) {
+export function Read({ person, isOpen }: { person: Person; isOpen: boolean }) {
   const left = person.not_taken.length + person.more;
   return (
     <details class="person" open={isOpen}>
@@ -200,60 +187,5 @@ function Read({ person, isOpen }: { person: Person; isOpen: boolean }) {
         </details>
       )}
     </details>
-  );
-}
-
-/** What is settled before a conversation begins; null where nothing was typed. */
-interface Draft {
-  readonly situation: string | null;
-  readonly visitor: string | null;
-  readonly factor: string;
-  readonly rehearse: boolean;
-}
-
-interface BeginProps {
-  readonly files: readonly string[];
-  readonly people: People;
-  readonly draft: Draft;
-  readonly change: (changes: Partial<Draft>) => void;
-}
-
-function BeginForm({ files, people, draft, change }: BeginProps) {
-  const [problem, setProblem] = useState<string | null>(null);
-  const [started, follow] = useStarted((run) => go(hrefOf(["runs", run], { seats: people.visitor === null ? null : 1 })));
-  const visitor = draft.visitor ?? people.visitor ?? "";
-  const asked = { files, situation: draft.situation, visitor };
-  const factor = draft.factor === "" ? null : Number(draft.factor);
-  const begin = () => follow(request<StartedCommand>("people/begin", { ...asked, lambda: factor, rehearse: draft.rehearse }));
-  const save = () =>
-    void request<{ name: string; text: string }>("people/scenario", asked).then(
-      ({ name, text }) => (setProblem(null), saveText(name, text, "application/yaml")),
-      (error: Error) => setProblem(error.message),
-    );
-  return (
-    <form class="people-begin stack small" onSubmit={(event) => (event.preventDefault(), begin())}>
-      <label>
-        Situation
-        <textarea rows={4} maxLength={LONGEST_TEXT} value={draft.situation ?? people.situation} placeholder="They meet and talk." onInput={(event) => change({ situation: event.currentTarget.value })} />
-      </label>
-      {people.visitor !== null && (
-        <label>
-          You are
-          <input value={visitor} maxLength={80} required onInput={(event) => change({ visitor: event.currentTarget.value })} />
-          <span class="muted">You speak with <bdi class="data">{people.people[0]?.name ?? "them"}</bdi>: a seat is kept for you.</span>
-        </label>
-      )}
-      <label>
-        λ (0 removes nothing)
-        <input type="number" min="0" max="1" step="0.05" value={draft.factor} placeholder="0" onInput={(event) => change({ factor: event.currentTarget.value })} />
-      </label>
-      <label class="people-rehearse"><input type="checkbox" checked={draft.rehearse} onChange={(event) => change({ rehearse: event.currentTarget.checked })} />Rehearse: a stand-in without a model speaks</label>
-      <p class="row">
-        <button class="primary" disabled={isGoingOn(started)}>Begin</button>
-        <button type="button" onClick={save}>Save as YAML</button>
-      </p>
-      {problem !== null && <p class="notice bad data" role="alert">{problem}</p>}
-      {started !== null && <Started command={started} what="The conversation" />}
-    </form>
   );
 }

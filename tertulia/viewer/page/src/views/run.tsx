@@ -33,8 +33,8 @@ function Parts({ run, part, renew }: { run: RunInFull; part: string; renew: () =
   const live = useLive(run.run);
   const status = live?.status ?? run.status;
   useEffect(() => {
-    if (live && live.status !== run.status) renew();
-  }, [live?.status, run.status]);
+    if (live && (live.status !== run.status || (run.first_line === null && live.turns > run.turns))) renew();
+  }, [live?.status, live?.turns, run]);
   const at = (name: string) => hrefOf(["runs", run.run, ...(name ? [name] : [])]);
   const links: [string, string][] = [["Conversation", at("")]];
   if (run.kind === "group_chat") links.push(["Minds", at("minds")]);
@@ -68,11 +68,7 @@ type Fact = readonly [string, ComponentChildren];
 
 function Heading({ run, status }: { run: RunInFull; status: string }) {
   const isNarrow = useIsNarrow();
-  const name = run.label ?? run.title ?? run.scenario;
-  const facts: Fact[] = [];
-  if (run.label) facts.push(["scenario", run.title ?? run.scenario]);
-  facts.push(["people", <People run={run} />]);
-  facts.push(["λ", lambda(run.parameters.removal_factor)]);
+  const facts: Fact[] = [["scenario", run.title ?? run.scenario], ["λ", lambda(run.parameters.removal_factor)]];
   if (run.parent) {
     facts.push(["forked from", <a href={hrefOf(["compare", run.parent.run, run.run])}>{run.parent.run} at turn {run.parent.turn}</a>]);
   }
@@ -83,14 +79,17 @@ function Heading({ run, status }: { run: RunInFull; status: string }) {
   return (
     <div class="heading run-heading">
       <h1>
-        <bdi class="data" title={isNarrow ? name : undefined}>{name}</bdi> <span class="code run-id">{run.run}</span>
+        <bdi class="data" title={run.people.join(", ")}><People run={run} /></bdi> <span class="code run-id">{run.run}</span>
       </h1>
+      {run.label && <span class="tag data run-label">{run.label}</span>}
       <Status status={status} endedBy={status === run.status ? run.ended_by : null} />
       {run.rehearsed && <span class="tag" title="A stand-in spoke, not a language model.">rehearsed</span>}
+      <span class="new-line" />
+      {run.first_line && <p class="words first-line data" title={run.first_line}><span class="visually-hidden">First line: </span>{run.first_line}</p>}
       {isNarrow ? <Brief run={run} /> : <Facts of={facts} />}
       <details class="about">
         <summary>{isNarrow ? "About" : "Made with"}</summary>
-        <Facts of={isNarrow ? [["name", name], ...facts, ...made] : made} />
+        <Facts of={isNarrow ? [...(run.label ? [["label", run.label] as Fact] : []), ["people", <People run={run} />], ...facts, ...made] : made} />
       </details>
     </div>
   );
@@ -102,7 +101,7 @@ function Brief({ run }: { run: RunInFull }) {
     <p class="brief small">
       <span class="muted">λ</span> {lambda(run.parameters.removal_factor)} ·{" "}
       {run.parent && <><a href={hrefOf(["compare", run.parent.run, run.run])}>fork of {run.parent.run}</a> · </>}
-      <People run={run} />
+      <bdi>{run.title ?? run.scenario}</bdi>
     </p>
   );
 }

@@ -11,7 +11,7 @@ import { go, goWith, hrefOf, usePlace } from "../router";
 import { source } from "../source";
 import "../styles/runs.css";
 import { type Loaded, useDocument } from "../use_document";
-import { useBringing } from "./people";
+import { useDropElsewhere } from "./people";
 import { depths, type ListedRun, type ListedSimulation, matches, type Node, type Row, rowsOf, runsUnder, type Sort, treeOf, turnsOf } from "./run_tree";
 
 interface Runs {
@@ -36,12 +36,16 @@ let seen: string | number | null = null;
 
 export function RunsView() {
   const runs = useRuns();
-  const bringing = useBringing();
+  const { mayStart, isOver, problem } = useDropElsewhere();
   return (
-    <main class={`view ${bringing.isOver ? "dropping" : ""}`}>
-      <div class="heading"><h1>Runs</h1>{!source.isFile && <Lists shown="Runs" />}{bringing.button}</div>
-      {bringing.panel}
-      <WithDocument of={runs}>{(document) => (document.runs.length ? <Tree {...document} /> : <Empty mayBring={bringing.mayStart} />)}</WithDocument>
+    <main class={`view ${isOver ? "dropping" : ""}`}>
+      <div class="heading">
+        <h1>Runs</h1>
+        {!source.isFile && <Lists shown="Runs" />}
+        {mayStart && <a class="button primary" href={hrefOf(["new"])}>New conversation</a>}
+      </div>
+      {!source.isFile && <div role="alert" class="people-problems">{problem && <p class="notice bad small">{problem}</p>}</div>}
+      <WithDocument of={runs}>{(document) => (document.runs.length ? <Tree {...document} /> : <Empty mayStart={mayStart} />)}</WithDocument>
     </main>
   );
 }
@@ -85,13 +89,14 @@ function useChanges(): number {
   return version;
 }
 
-function Empty({ mayBring }: { mayBring: boolean }) {
+function Empty({ mayStart }: { mayStart: boolean }) {
   return (
     <Notice title="There are no runs yet">
-      <p>Begin with a rehearsal, which needs no model and takes a few seconds:</p>
-      <p><code>tertulia run tidewell --rehearse</code></p>
+      {mayStart
+        ? <p><a href={hrefOf(["new"])}>Begin a conversation</a> of your own people or of shipped ones, or drop files of characters here.</p>
+        : <p>To begin one on this page, start it with: <code>tertulia view --allow-runs</code></p>}
+      <p>At a terminal, a rehearsal needs no model and takes a few seconds: <code>tertulia run tidewell --rehearse</code></p>
       <p>It appears here while it goes on.</p>
-      {mayBring && <p>Or drop files of characters here: cards, personas, tables.</p>}
     </Notice>
   );
 }
@@ -264,12 +269,12 @@ class TreeRow extends Component<RowProps> {
 }
 
 function Name({ node }: { node: Node }) {
-  if (node.kind === "run") return <a class="code data" href={hrefOf(["runs", node.run.run])}>{node.name}</a>;
-  if (node.kind === "simulation") return <span><a class="code data" href={hrefOf(["towns", node.name])}>{node.name}</a> <span class="muted">town</span></span>;
+  if (node.kind === "run") return <a class="code data row-link" href={hrefOf(["runs", node.run.run])} title={toldOf(node.run)}>{node.name}</a>;
+  if (node.kind === "simulation") return <span><a class="code data row-link" href={hrefOf(["towns", node.name])}>{node.name}</a> <span class="muted">town</span></span>;
   const isExperiment = node.kind === "experiment";
   return (
     <span class="data">
-      <span class="muted">{node.kind}</span> {isExperiment ? <a href={hrefOf(["experiments", node.name])}>{short(node.name)}</a> : short(node.name)}
+      <span class="muted">{node.kind}</span> {isExperiment ? <a class="row-link" href={hrefOf(["experiments", node.name])}>{short(node.name)}</a> : short(node.name)}
     </span>
   );
 }
@@ -311,7 +316,7 @@ function Cells({ node }: { node: Node }) {
       <Cell name="conversation" kind="told">{kind === "run" ? <Told run={run} /> : simulation ? counted(simulation.days, "day") : ""}</Cell>
       <Cell name="λ" kind="number">{kind === "experiment" || run.removal_factor === null ? "" : lambda(run.removal_factor)}</Cell>
       <Cell name="turns" kind="number">{turnsOf(node).toLocaleString("en")}</Cell>
-      <Cell name="status">{!isGroup && <Status status={(simulation ?? run).status} endedBy={(simulation ?? run).ended_by} />}</Cell>
+      <Cell name="status" kind="status">{!isGroup && <Status status={(simulation ?? run).status} endedBy={(simulation ?? run).ended_by} />}</Cell>
       <Cell name="scenario" kind="data">
         {isGroup ? "" : short(run.name)}
         {run.rehearsed && !isGroup && run.model !== "rehearsal" && <> <span class="tag">rehearsed</span></>}
@@ -337,6 +342,9 @@ function Cells({ node }: { node: Node }) {
 /** Most people of a run that are named. */
 const NAMED = 4;
 
+/** Return all that a row may have cut: who is in a run, and how it begins. */
+const toldOf = ({ people, first_line }: ListedRun) => [people?.join(", "), first_line].filter(Boolean).join("\n");
+
 /** Who is in a run, and how it begins. */
 function Told({ run }: { run: ListedRun }) {
   const people = run.people ?? [];
@@ -344,11 +352,11 @@ function Told({ run }: { run: ListedRun }) {
   return (
     <>
       <span class="who">
-        <span class="people data" title={people.join(", ")}>{named}</span>
+        <span class="people data">{named}</span>
         {run.label && <span class="tag data">{short(run.label)}</span>}
       </span>
       {run.kind === "album_chat" && !source.isFile && <PictureStrip run={run.run} />}
-      {run.first_line && <span class="first data" title={run.first_line}>{run.first_line}</span>}
+      {run.first_line && <span class="first data">{run.first_line}</span>}
     </>
   );
 }

@@ -42,7 +42,7 @@ interface CardProps {
 
 function Card({ step, number, of, show, close }: CardProps) {
   const card = useRef<HTMLElement>(null);
-  useEffect(() => marking(step.marked, card.current!), [step]);
+  useEffect(() => marking(step, card.current!), [step]);
   useLayoutEffect(() => {
     const leave = (event: KeyboardEvent) => event.key === "Escape" && close();
     addEventListener("keydown", leave);
@@ -72,26 +72,38 @@ const TAKES_OVER = ["wheel", "touchmove", "pointerdown", "keydown"] as const;
  * Mark what the first selector finds that leaves room for the card, else the last, once it is there; have it in view, and
  * put the card beside it, until the reader goes elsewhere; returns what takes the mark away.
  */
-function marking(selectors: readonly string[], card: HTMLElement): () => void {
+function marking({ marked: selectors, besides }: Step, card: HTMLElement): () => void {
   let marked: HTMLElement | null = null;
   let isLeft = false;
-  const place = () => marked?.isConnected && placeBeside(card, marked);
+  const rest = () => (besides === undefined ? null : document.querySelector<HTMLElement>(besides));
+  const place = () => marked?.isConnected && placeBeside(card, marked, rest());
   const sizes = new ResizeObserver(() => isLeft || place());
   const mark = () => {
     if (!marked?.isConnected) {
       const found = selectors.map((selector) => document.querySelector<HTMLElement>(selector)).filter((element) => element !== null);
-      const fits = (element: HTMLElement) => (showTop(element), placeBeside(card, element));
+      const fits = (element: HTMLElement) => (showTop(element), placeBeside(card, element, rest()));
       marked = (isLeft ? undefined : found.find(fits)) ?? found.at(-1) ?? null;
       marked?.setAttribute("data-walk", "");
       if (marked) sizes.observe(marked);
     }
     if (!isLeft) place();
   };
+  const unmark = () => {
+    if (marked) sizes.unobserve(marked);
+    marked?.removeAttribute("data-walk");
+    marked?.style.removeProperty("scroll-margin-block");
+    marked = null;
+  };
+  const again = () => {
+    if (isLeft) return;
+    unmark(); // in a window of another size, another one may leave room
+    mark();
+  };
   const leave = (event: Event) => {
     if (!card.contains(event.target as Node)) isLeft = true;
   };
   for (const name of TAKES_OVER) addEventListener(name, leave, { passive: true });
-  addEventListener("resize", place);
+  addEventListener("resize", again);
   const observer = new MutationObserver(mark);
   observer.observe(document.body, { childList: true, subtree: true });
   const timer = setTimeout(() => observer.disconnect(), APPEARS_WITHIN);
@@ -101,10 +113,9 @@ function marking(selectors: readonly string[], card: HTMLElement): () => void {
     clearTimeout(timer);
     observer.disconnect();
     sizes.disconnect();
-    removeEventListener("resize", place);
+    removeEventListener("resize", again);
     for (const name of TAKES_OVER) removeEventListener(name, leave);
-    marked?.removeAttribute("data-walk");
-    marked?.style.removeProperty("scroll-margin-block");
+    unmark();
   };
 }
 

@@ -18,11 +18,22 @@ export function meet(a: Box, b: Box, apart: number): boolean {
 }
 
 /**
+ * Put the card into the first corner in which it covers neither of two elements; without one, as `placeFree` does.
+ *
+ * @param besides what the text speaks of besides what is marked
+ */
+export function placeBeside(card: HTMLElement, marked: HTMLElement, besides: HTMLElement | null): boolean {
+  const isFree = () => besides === null || !meet(card.getBoundingClientRect(), besides.getBoundingClientRect(), APART);
+  const preferred = CORNERS.find((corner) => placeFree(card, marked, [corner]) && isFree());
+  return preferred !== undefined || placeFree(card, marked, [...CORNERS, CORNERS[0]]);
+}
+
+/**
  * Put the card into the first corner in which it covers nothing of what is marked, which is scrolled beside it, and return
  * true; into the usual corner, and return false, where that is larger than what the card leaves of the window.
  */
-export function placeBeside(card: HTMLElement, marked: HTMLElement): boolean {
-  for (const corner of [...CORNERS, CORNERS[0]]) {
+function placeFree(card: HTMLElement, marked: HTMLElement, corners: readonly string[]): boolean {
+  for (const corner of corners) {
     card.dataset.corner = corner;
     const [box, of] = [card.getBoundingClientRect(), marked.getBoundingClientRect()];
     const isAside = box.left >= of.right + APART || box.right + APART <= of.left;

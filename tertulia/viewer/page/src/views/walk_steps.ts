@@ -8,6 +8,8 @@ export interface Step {
   readonly place: string;
   /** What is marked, as selectors of CSS: the first that leaves room for the card, else the last. */
   readonly marked: readonly string[];
+  /** What its text speaks of besides: the card leaves that free too, where there is a corner that does. */
+  readonly besides?: string;
 }
 
 /** What the walk knows a conversation of the example by. */
@@ -42,12 +44,14 @@ export function stepsThrough(runs: readonly ExampleRun[]): Step[] {
       text: "The sentence says what the line leaned on, where that is known: it is read from the line itself. Then it says what λ had taken away before, which is no reason for the line, and which of several lines was said.",
       place: at(half, { turn: 3, pane: "prompt", units: "weight" }),
       marked: [".answer"],
+      besides: ".units",
     },
     {
       title: "Drag λ",
       text: "λ is the share of the attention of possible replies that is removed from the prompt, the heaviest items first. Drag it, or press an arrow key: the items that would go are struck through at once. At 0 she knows everything, at 1 nothing.",
       place: at(half, { turn: 3, pane: "prompt" }),
       marked: [".lambda"],
+      besides: ".units",
     },
     {
       title: "Several lines, one is said",

@@ -21,6 +21,8 @@ export interface Fork {
 
 export interface RunInFull extends Run {
   readonly title: string | null;
+  /** What is said first, cut; null while nobody has spoken. */
+  readonly first_line: string | null;
   readonly place: string | null;
   readonly stays: readonly Stay[];
   readonly seat: string | null;
