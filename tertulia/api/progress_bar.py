@@ -64,7 +64,8 @@ class TrialBar:
         if self._bar is None:
             from tqdm import tqdm
 
-            self._bar = tqdm(desc=f"experiment {self._experiment}", unit="utterance", bar_format=_BAR)
+            label, total = f"experiment {self._experiment}", self._counts.expected
+            self._bar = tqdm(desc=label, total=total, unit="utterance", bar_format=_BAR)
         self._bar.total = self._counts.expected
         self._bar.set_postfix_str(self._counts.text.partition(", ")[2], refresh=False)
         self._bar.update(self._counts.utterances - self._bar.n)
