@@ -98,6 +98,7 @@ def test_what_can_not_be_served_is_told_before_anything_is(cli: Cli, store: Path
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
     for code, words, *arguments in (
         (2, "65536", "--port", "65536", "--store", store),
+        (2, "give --allow-runs with it", "--model", "openai:small", "--store", store),
         (3, "no run 'zzzz' in ", "zzzz", "--store", store),
         (1, "", "--store", damaged),
         (1, str(SCHEMA_VERSION + 1), "--store", newer),
