@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -132,7 +133,7 @@ def _print_found(store: SqlStore, experiment: "Experiment", compare: str) -> Non
     left = f"interrupted; all conversations are kept; to measure them: {compare}"
     with exit_when_interrupted(left), status_line("measuring") as line:
         try:
-            findings = findings_so_far(store, experiment, open_embedding_model, line.show)
+            findings = findings_so_far(store, experiment, partial(open_embedding_model, None), line.show)
         except TertuliaError as error:  # all conversations are kept
             print_note(f"nothing is measured: {error}")
             return

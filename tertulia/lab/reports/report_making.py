@@ -226,7 +226,7 @@ def findings_of(
     return find(store, report, results, measuring, provenance, skipped, control_measuring)
 
 
-def _no_model() -> NoReturn:
+def _no_model(_: str) -> NoReturn:
     raise ModelError("no model is opened for these figures")
 
 
@@ -236,14 +236,12 @@ def findings_so_far(
     """Return the findings on `METRICS`, beside those of the control; `None` if no trial has finished.
 
     Raises:
-        TertuliaError: The embedder can't be opened.
+        TertuliaError: The embedder can't be opened, or the runs have several.
     """
     results = read_results(store, experiment)
     if not results.runs:
         return None
-    measurers = Measurers(
-        lambda: open_embedder(REHEARSAL if experiment.model == REHEARSAL else EMBEDDER), None, _no_model
-    )
+    measurers = measurers_of(results, None, NO_MODEL, open_embedder, _no_model)
     control = control_results(store, experiment)
     return findings_of(store, report_of_experiment(experiment), results, measurers, Provenance(()), show, control)
 
