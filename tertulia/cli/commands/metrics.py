@@ -88,12 +88,7 @@ def metrics(
 
 
 def _measured(
-    cases: Cases,
-    against: Cases | None,
-    store: Store | None,
-    embedder: str | None,
-    fluency: str | None,
-    with_index: bool,
+    cases: Cases, against: Cases | None, store: Store | None, embedder: str | None, fluency: str | None, by_index: bool
 ) -> "Measurement":
     from tertulia.views.measuring.measurement import measure_cases
 
@@ -102,4 +97,4 @@ def _measured(
     opened = open_embedding_model(embedder, "" if embedder else embedder_of(recorded))
     model = open_language_model(fluency, Parameters()) if fluency else None
     with status_line(f"measuring {sum(map(len, cases.dialogues.values()))} dialogues"):
-        return asyncio.run(measure_cases(cases, opened, opened.id, store, against, model, with_index))
+        return asyncio.run(measure_cases(cases, opened, opened.id, store, against, model, by_index))

@@ -104,4 +104,4 @@ def sweep(
             print_estimate(opened, experiment, as_json, trials)
             return
         way_on = shlex.join(["tertulia", *as_typed(sys.argv[1:], experiment.cases[0])])
-        run_study(opened, experiment, way_on, trials, named=named, as_json=as_json)
+        run_study(opened, experiment, way_on, trials, as_json, named)

@@ -78,7 +78,10 @@ def view(
     from tertulia.viewer.server import build_app
     from tertulia.viewer.serving import PageServer, listen
 
-    _check_together(example, store, allow_runs, model)
+    if example and store is not None:
+        raise UsageError("--example shows the shipped store; leave out --store")
+    if model and not allow_runs:
+        raise UsageError("--model names a model that the page may begin runs with; give --allow-runs with it")
     path = example_store(Path.cwd()) if example else store_path(store)
     with SqlStore.open(path) as opened:
         place = "" if run is None else place_of(opened, run)
@@ -107,19 +110,11 @@ def view(
 
     try:
         check = _measure if allow_runs else None
-        app = build_app(
-            path, secret, command, lambda name: model_access().embedder(name), reports, seats, check, model or ()
-        )
+        embedder = model_access().embedder
+        app = build_app(path, secret, command, embedder, reports, seats, check, model or ())
         PageServer(app, answers).run([socket])
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
-
-
-def _check_together(example: bool, store: str | None, allow_runs: bool, models: list[str] | None) -> None:
-    if example and store is not None:
-        raise UsageError("--example shows the shipped store; leave out --store")
-    if models and not allow_runs:
-        raise UsageError("--model names a model that the page may begin runs with; give --allow-runs with it")
 
 
 def _measure(store: SqlStore, run: str, turn: int, part: str) -> None:
