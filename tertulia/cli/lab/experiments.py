@@ -69,7 +69,7 @@ def run(
         if dry_run:
             print_estimate(opened, experiment, as_json, trials)
             return
-        run_study(opened, experiment, shlex.join(["tertulia", *sys.argv[1:]]), trials, as_json)
+        run_study(opened, experiment, shlex.join(["tertulia", *sys.argv[1:]]), trials, as_json, ())
 
 
 @grouped
@@ -89,7 +89,7 @@ def resume(
         known = experiment_of(opened.experiments.get(experiment))
         require_files_of(known, opened.path, user_trust())
         way_on = f"tertulia lab resume{store_hint(opened)} {shell_argument(experiment)}"
-        run_study(opened, known, way_on, trials, as_json)
+        run_study(opened, known, way_on, trials, as_json, ())
 
 
 def list_experiments(store: options.StoreOption = None, as_json: options.JsonOption = False) -> None:

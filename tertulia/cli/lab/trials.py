@@ -92,7 +92,7 @@ def run_trials(
 
 
 def run_study(
-    store: SqlStore, experiment: "Experiment", way_on: str, chosen: TrialOptions, as_json: bool, named: Sequence[str] = ()
+    store: SqlStore, experiment: "Experiment", way_on: str, chosen: TrialOptions, as_json: bool, named: Sequence[str]
 ) -> None:
     """Run the missing trials, those of a control first, and print what was found; exit with 1 if trials miss."""
     from tertulia.lab.experiments.cautions import cautions
