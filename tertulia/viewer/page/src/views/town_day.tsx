@@ -41,12 +41,16 @@ export function WhereTheyAre({ town, day, encounters, version }: DayProps) {
 
 function Shown({ town, day, encounters }: { town: Town; day: DayOfTown; encounters: readonly Encounter[] }) {
   const rows = useMemo(() => rowsOf(day), [day]);
+  const theirs = useMemo(() => {
+    const names = new Set(day.people.map(({ name }) => name));
+    return encounters.filter(({ initiator, partner }) => names.has(initiator) || names.has(partner));
+  }, [day, encounters]);
   const isNarrow = useIsNarrow();
   if (!isNarrow && rows.every(({ roof }) => roof === null)) return <p class="muted">Where people are is not known: their days have no places.</p>;
   return (
     <>
-      {isNarrow ? <ByHour town={town} rows={rows} encounters={encounters} /> : <Chart town={town} day={day} rows={rows} encounters={encounters} />}
-      {day.more > 0 && <p class="small muted">{counted(day.more, "person").replace("persons", "people")} who met nobody {day.more === 1 ? "is" : "are"} left out.</p>}
+      {isNarrow ? <ByHour town={town} rows={rows} encounters={theirs} /> : <Chart town={town} day={day} rows={rows} encounters={theirs} />}
+      {day.more > 0 && <p class="small muted">People left out: {day.more.toLocaleString("en")}. Those who met somebody come first.</p>}
     </>
   );
 }
@@ -124,7 +128,7 @@ function Drawing({ people, rows, encounters, width, height }: DrawingProps) {
       })}
       {hours.map((hour) => <line key={hour} class="hour" x1={x(hour)} x2={x(hour)} y1={TOP} y2={height - BOTTOM} />)}
       {rows.flatMap((row) => row.bands.map((band, index) => {
-        const over = marks.filter(({ met }) => met.row === row && met.lanes.includes(band.lane)).map(({ at }) => at);
+        const over = marks.filter(({ met }) => met.row === row && band.lane >= Math.min(...met.lanes) && band.lane <= Math.max(...met.lanes)).map(({ at }) => at);
         const name = names.get(band.name) ?? band.name;
         return <OneBand key={`${row.roof} ${index}`} people={people} band={band} shortened={name} x={x(band.begins)} end={x(band.ends)} y={tops.get(row)! + band.lane * lane} height={lane} over={over} />;
       }))}
@@ -170,7 +174,7 @@ function OneBand({ people, band, shortened, x, end, y, height, over }: BandProps
     <g>
       <rect class="band" x={x + 0.5} y={y + 1.5} width={Math.max(1, width - 1)} height={height - 3} rx={3} style={{ fill: colour, stroke: colour }} />
       {width >= 16 && <path transform={`translate(${x + 3} ${y + height / 2 - 5}) scale(0.83)`} d={shapeOf(people, band.name)} style={{ fill: colour }} />}
-      {at + wide + 3 <= end && <text class="data" x={at} y={y + height / 2} dy="0.34em">{shortened}</text>}
+      {at + wide + 6 <= end && <text class="data" x={at} y={y + height / 2} dy="0.34em">{shortened}</text>}
       <title>{`${band.name}, ${clock(band.begins)} to ${clock(band.ends)}: ${band.places.join(", then ") || UNKNOWN}`}</title>
     </g>
   );
