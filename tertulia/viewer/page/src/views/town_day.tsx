@@ -169,12 +169,12 @@ interface BandProps {
 function OneBand({ people, band, shortened, x, end, y, height, over }: BandProps) {
   const colour = colourOf(people, band.name);
   const [width, wide] = [end - x, textWidth(shortened)];
-  const at = [...over].sort((a, b) => a - b).reduce((at, mark) => (mark > at - RADIUS && mark < at + wide + RADIUS ? mark + RADIUS + 3 : at), x + 17);
+  const at = [...over].sort((a, b) => a - b).reduce((at, mark) => (mark > at - RADIUS && mark < at + wide + RADIUS ? mark + RADIUS + 3 : at), x + 16);
   return (
     <g>
       <rect class="band" x={x + 0.5} y={y + 1.5} width={Math.max(1, width - 1)} height={height - 3} rx={3} style={{ fill: colour, stroke: colour }} />
       {width >= 16 && <path transform={`translate(${x + 3} ${y + height / 2 - 5}) scale(0.83)`} d={shapeOf(people, band.name)} style={{ fill: colour }} />}
-      {at + wide + 6 <= end && <text class="data" x={at} y={y + height / 2} dy="0.34em">{shortened}</text>}
+      {at + wide + 1 <= end && <text class="data" x={at} y={y + height / 2} dy="0.34em">{shortened}</text>}
       <title>{`${band.name}, ${clock(band.begins)} to ${clock(band.ends)}: ${band.places.join(", then ") || UNKNOWN}`}</title>
     </g>
   );
