@@ -1,6 +1,6 @@
 #!/bin/sh
 # make.sh STORE: the conversations of the example, of the embedded model, each with the first seed.
-# Every kind is scored at each λ, λ = 0 too, so that the page can show what another λ would remove.
+# All but the experiment are scored at λ = 0 too, so that the page can show what another λ would remove.
 set -e
 export TERTULIA_STORE="$1"
 
