@@ -69,7 +69,7 @@ VOICE_SCENES := plain_1 plain_2 plain_3 plain_4 plain_5 plain_6 pairs_plain meet
 pictures: setup
 	$(BIN)/python -m benchmarks.drawing
 
-# The store of `tertulia view --example`: about a quarter of an hour of one core.
+# The store of `tertulia view --example`: an hour beside other work on two cores.
 example: setup
 	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh tertulia/viewer/example/make.sh "$$folder/store.db" && \

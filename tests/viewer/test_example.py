@@ -12,8 +12,10 @@ import pytest
 from playwright.sync_api import Page, expect
 from support.requests_to_page import ask
 
+import tertulia
 from tertulia.state.errors import UsageError
 from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents.by_path import document_at
 from tertulia.viewer.example import EXAMPLE_STORE, example_store
 
 pytestmark = pytest.mark.full
@@ -35,6 +37,38 @@ def test_it_is_small_and_has_one_of_each_kind_by_the_embedded_model(example: Pat
         assert {0, 0.5, 1} <= {run.parameters["removal_factor"] for run in runs}
         assert any(run.parent for run in runs)
         assert store.simulations.all()
+
+
+def test_each_kind_has_scores_a_reason_for_a_line_and_a_pair_at_two_factors(example: Path) -> None:
+    with tertulia.open_store(example) as store:
+        of_kind = {
+            "dialogue": [run for run in store.runs() if run.label],
+            "meeting": store.runs(scenario="mothers_house"),
+            "album": store.runs(scenario="villagers"),
+            "town": [run for run in store.runs() if "-" in run.id],
+            "experiment": list(store.experiment("example").runs),
+        }
+        for kind, runs in of_kind.items():
+            factors = {run.parameters.removal_factor for run in runs}
+            assert {0, 0.5} <= factors, kind
+            for run in runs if kind != "experiment" else runs[-1:]:
+                turns = [turn for turn in run.turns if turn.speaker]
+                assert any(unit.score is not None for turn in turns for unit in turn.units), (kind, run.id)
+            assert any(" leaned on “" in (turn.why or "") for run in runs for turn in run.turns), kind
+
+
+def test_the_experiment_bears_out_what_the_walk_says_of_it(example: Path) -> None:
+    def intervals(measure: str, of: str) -> list[tuple[float, float]]:
+        document = document_at(store, f"experiments/example/measures/{measure}")
+        assert (document["not_measured"], len(document["cases"])) == (None, 8)
+        settings = {setting["setting"]: setting for setting in document["settings"]}
+        found = [settings[name] if of == "mean" else settings[name][of] for name in ("λ = 0.5", "λ = 1")]
+        return [tuple(figures["interval"]) for figures in found]
+
+    with SqlStore.open(example) as store:
+        half, all_removed = intervals("divergence", "mean")
+        assert 0 < half[0] < half[1] < all_removed[0]
+        assert all(low < 0 < high for low, high in intervals("entropy", "difference"))
 
 
 def test_what_is_there_already_is_left_alone(tmp_path: Path) -> None:

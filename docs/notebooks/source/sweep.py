@@ -42,7 +42,7 @@ print(len(experiment.runs), "conversations, then", len(more.runs))
 # %% [markdown]
 # ## With the embedded model's words
 #
-# The shipped store has an experiment of 3 cases × 3 λ × 2 trials. So few cases leave wide intervals: ask
+# The shipped store has an experiment of 8 cases × 3 λ × 3 trials, of one town. So few cases leave wide intervals: ask
 # [the laboratory](../results/laboratory.md) for figures of more.
 
 # %%

@@ -24,6 +24,7 @@ experiments/NAME/measures/METRIC    a measure in every setting and case, with in
 pictures/RUN/ID                     a picture of an album chat; a file has them in runs/RUN/album
 strips/RUN                          the pictures that an album chat was about first, for the list of runs
 towns/SIMULATION                    the days of a town, and its encounters
+towns/SIMULATION/days/N             where people are on a day
 towns/SIMULATION/people/NAME        a person's memories
 """
 
@@ -47,6 +48,7 @@ from tertulia.viewer.documents import (
     runs,
     town,
     turn,
+    whereabouts,
 )
 
 #: Takes the store, the variable parts of the path, and the query.
@@ -67,9 +69,9 @@ READERS: dict[str, Reader] = {
         store, parts[0], _after(query), _limit(query, "to")
     ),
     "runs/*/thoughts": lambda store, parts, _query: conversation.thoughts_page(store, parts[0]),
-    "runs/*/turns/*": lambda store, parts, _query: turn.turn_page(store, parts[0], _turn(parts[1])),
-    "runs/*/turns/*/states": lambda store, parts, _query: turn.states_page(store, parts[0], _turn(parts[1])),
-    "runs/*/turns/*/cost": lambda store, parts, _query: turn.cost_page(store, parts[0], _turn(parts[1])),
+    "runs/*/turns/*": lambda store, parts, _query: turn.turn_page(store, parts[0], _numbered(parts[1])),
+    "runs/*/turns/*/states": lambda store, parts, _query: turn.states_page(store, parts[0], _numbered(parts[1])),
+    "runs/*/turns/*/cost": lambda store, parts, _query: turn.cost_page(store, parts[0], _numbered(parts[1])),
     "runs/*/cost": lambda store, parts, _query: turn.cost_page(store, parts[0]),
     "runs/*/opening": lambda store, parts, _query: minds.opening_page(store, parts[0]),
     "runs/*/agents/*": lambda store, parts, _query: minds.agent_page(store, parts[0], parts[1]),
@@ -86,6 +88,7 @@ READERS: dict[str, Reader] = {
     "pictures/*/*": lambda store, parts, _query: population.picture_page(store, parts[0], parts[1]),
     "strips/*": lambda store, parts, _query: population.strip_page(store, parts[0]),
     "towns/*": lambda store, parts, _query: town.town_page(store, parts[0]),
+    "towns/*/days/*": lambda store, parts, _query: whereabouts.day_page(store, parts[0], _numbered(parts[1], "day")),
     "towns/*/people/*": lambda store, parts, _query: town.person_page(store, parts[0], parts[1]),
 }
 
@@ -138,9 +141,9 @@ def parts_of(path: str) -> list[str]:
     return [unquote(part) for part in path.split("/")]
 
 
-def _turn(part: str) -> int:
+def _numbered(part: str, what: str = "turn") -> int:
     if not _NUMBER.fullmatch(part):
-        raise NotFoundError(f"there is no turn {part!r}; turns count from 1")
+        raise NotFoundError(f"there is no {what} {part!r}; {what}s count from 1")
     return int(part)
 
 

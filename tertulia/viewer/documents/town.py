@@ -12,18 +12,24 @@ from tertulia.views.reading.days import (
     memories_document,
     read_memories,
 )
+from tertulia.views.reading.run_lines import run_lines
 
 
 def town_page(store: SqlStore, simulation: str) -> Document:
-    """Return a simulation: people, encounters, and days as in `days` but without similarities, which need a model."""
+    """Return a simulation: people, encounters with first lines, and days as in `days` without what needs a model."""
     record = store.simulations.get(simulation)
     town = store.simulations.town(record.simulation)
     rows = [
         {name: value for name, value in row.items() if not name.startswith("sim")}
         for row in day_rows(store, record, None)
     ]
+    document = encounters_document(store, record)
+    lines = run_lines(store, [encounter["run"] for encounter in document["encounters"]])
+    for encounter in document["encounters"]:
+        line = lines.get(encounter["run"])
+        encounter.update(speaker=line and line.speaker, first_line=line and line.text)
     return (
-        encounters_document(store, record)
+        document
         | record.model_dump(mode="json", exclude={"created", "parameters"})
         | {
             "removal_factor": record.parameters.get("removal_factor"),

@@ -26,12 +26,14 @@ export interface PlotProps {
   readonly rows: readonly (readonly Cell[])[];
   readonly width: number;
   readonly height: number;
+  /** Whether marks of the drawing are links: then it is no picture to a screen reader, but a group. */
+  readonly hasLinks?: boolean;
   readonly children?: Drawing;
 }
 
 const ROWS_SHOWN = 200;
 
-export function Plot({ title, note, name, columns, rows, width, height, children }: PlotProps) {
+export function Plot({ title, note, name, columns, rows, width, height, hasLinks, children }: PlotProps) {
   const figure = useRef<HTMLElement>(null);
   const drawing = useRef<SVGSVGElement>(null);
   const isFitted = typeof children === "function";
@@ -53,7 +55,7 @@ export function Plot({ title, note, name, columns, rows, width, height, children
         </span>
         {note && <span class="note muted">{note}</span>}
       </figcaption>
-      <svg ref={drawing} viewBox={`0 0 ${room} ${height}`} width={room} height={height} role="img" aria-label={title}>
+      <svg ref={drawing} viewBox={`0 0 ${room} ${height}`} width={room} height={height} role={hasLinks ? "group" : "img"} aria-label={title}>
         {isFitted ? children(room, height) : children}
       </svg>
       <Figures title={title} columns={columns} rows={rows} />

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { linksOf, placesOf } from "./meetings";
 
 const met = (initiator: string, partner: string) =>
-  ({ day: 1, number: 1, time: "", place: null, initiator, partner, activities: [null, null], run: "", turns: 0, appointment: null }) as const;
+  ({ day: 1, number: 1, time: "", place: null, initiator, partner, activities: [null, null], run: "", turns: 0, speaker: null, first_line: null, appointment: null }) as const;
 
 test("pairs are counted whoever spoke first", () => {
   const links = linksOf(["Ada", "Ben", "Cleo"], [met("Ada", "Ben"), met("Cleo", "Ada"), met("Ben", "Ada")]);

@@ -5,21 +5,24 @@ import { scaleLinear, scalePoint } from "d3-scale";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Facts, Notice, Status, WithDocument } from "../components/parts";
 import { BottomAxis, LeftAxis, Legend, Plot, Series } from "../components/plot";
-import { Speaker } from "../components/speakers";
+import { useIsNarrow } from "../components/width";
 import { counted, lambda } from "../format";
-import { goWith, hrefOf, usePlace } from "../router";
+import { goWith, usePlace } from "../router";
 import { source } from "../source";
 import "../styles/town.css";
 import { useDocument } from "../use_document";
 import { Agreements } from "./agreements";
 import { LongText } from "./compare_turn";
 import { linksOf, type Link } from "./meetings";
+import { WhereTheyAre } from "./town_day";
+import { Encounters } from "./town_encounters";
 import { Graph, MOST_IN_GRAPH, MOST_IN_MATRIX, Matrix } from "./town_graph";
 import type { Day, Encounter, Memory, Person, Town } from "./town_documents";
 
 export function TownView({ simulation }: { simulation: string }) {
-  const town = useDocument<Town>(`towns/${encodeURIComponent(simulation)}`, useChanges());
-  return <main class="view"><WithDocument of={town} heading="This town can't be shown">{(town) => <Shown town={town} />}</WithDocument></main>;
+  const version = useChanges();
+  const town = useDocument<Town>(`towns/${encodeURIComponent(simulation)}`, version);
+  return <main class="view"><WithDocument of={town} heading="This town can't be shown">{(town) => <Shown town={town} version={version} />}</WithDocument></main>;
 }
 
 /** Return a number that grows when runs of the store have changed, at most every two seconds. */
@@ -40,8 +43,9 @@ function useChanges(): number {
   return version;
 }
 
-function Shown({ town }: { town: Town }) {
+function Shown({ town, version }: { town: Town; version: number }) {
   const { query } = usePlace();
+  const isNarrow = useIsNarrow(); // then encounters stand in the list by hour
   const days = useMemo(() => [...new Set(town.encounters.map(({ day }) => day))], [town]);
   const day = query.day === "all" ? null : days.includes(Number(query.day)) ? Number(query.day) : (days[0] ?? null);
   const chosen = day === null ? town.encounters : town.encounters.filter((encounter) => encounter.day === day);
@@ -72,8 +76,9 @@ function Shown({ town }: { town: Town }) {
       {town.encounters.length > 0 && (
         <>
           <Days town={town} days={days} day={day} />
+          {day !== null && <WhereTheyAre town={town} day={day} encounters={chosen} version={version} />}
           <div class="town">
-            <Encounters town={town} day={day} encounters={chosen} />
+            {!(isNarrow && day !== null) && <Encounters town={town} day={day} encounters={chosen} />}
             <WhoMet town={town} day={day} encounters={chosen} />
             <Diversity town={town} />
           </div>
@@ -112,44 +117,6 @@ function Days({ town, days, day }: { town: Town; days: readonly number[]; day: n
       </button>
     </nav>
   );
-}
-
-const SHOWN = 60;
-
-function Encounters({ town, day, encounters }: { town: Town; day: number | null; encounters: readonly Encounter[] }) {
-  const [shown, show] = useState(SHOWN);
-  return (
-    <section class="stack">
-      <h2>{day === null ? "Encounters of all days" : `Encounters of day ${day}`}</h2>
-      <ol class="encounters">
-        {encounters.slice(0, shown).map((encounter) => (
-          <li key={`${encounter.day} ${encounter.number}`} class="stack">
-            <span class="row small">
-              <span class="number">{day === null && `day ${encounter.day}, `}{encounter.time.slice(11, 16)}</span>
-              <span class="data muted">{encounter.place ?? ""}</span>
-            </span>
-            <span class="row">
-              <Speaker people={town.people} name={encounter.initiator} />
-              <span class="muted">{encounter.appointment ? "meets, as agreed," : "meets"}</span>
-              <Speaker people={town.people} name={encounter.partner} />
-            </span>
-            <Activities encounter={encounter} />
-            {encounter.run
-              ? <a class="small" href={hrefOf(["runs", encounter.run])}>{counted(encounter.turns, "turn")} <span class="code data">{encounter.run}</span></a>
-              : <span class="small muted">their conversation has not started</span>}
-          </li>
-        ))}
-      </ol>
-      {encounters.length > shown && <p><button onClick={() => show(shown + 4 * SHOWN)}>Show more of {counted(encounters.length, "encounter")}</button></p>}
-    </section>
-  );
-}
-
-function Activities({ encounter }: { encounter: Encounter }) {
-  const [first, second] = encounter.activities;
-  if (!first && !second) return null;
-  const line = (name: string, activity: string | null) => activity && <><span class="data">{name}</span> was <span class="data"><LongText text={activity} limit={300} /></span>. </>;
-  return <span class="small muted">{line(encounter.initiator, first)}{line(encounter.partner, second)}</span>;
 }
 
 function WhoMet({ town, day, encounters }: { town: Town; day: number | null; encounters: readonly Encounter[] }) {

@@ -14,6 +14,9 @@ export interface Encounter {
   /** Empty until the conversation starts. */
   readonly run: string;
   readonly turns: number;
+  /** Who spoke first, and what; null until somebody has spoken. */
+  readonly speaker: string | null;
+  readonly first_line: string | null;
   /** What the two had agreed on who meet for it. */
   readonly appointment: { readonly run: string; readonly what: string } | null;
 }
@@ -48,6 +51,26 @@ export interface Town {
   readonly encounters: readonly Encounter[];
   readonly by_day: readonly Day[];
   readonly agreements: readonly TownAgreement[];
+}
+
+/** Somebody at a place, between minutes after midnight. */
+export interface Stay {
+  readonly begins: number;
+  readonly ends: number;
+  readonly place: string | null;
+  /** The building or square that the place is in. */
+  readonly roof: string | null;
+  readonly activity: string | null;
+  readonly asleep: boolean;
+}
+
+/** The document of viewer/documents/whereabouts.py. */
+export interface DayOfTown {
+  readonly day: number;
+  readonly date: string;
+  readonly people: readonly { readonly name: string; readonly stays: readonly Stay[] }[];
+  /** People who are left out. */
+  readonly more: number;
 }
 
 export interface Memory {

@@ -29,7 +29,7 @@ export function stepsThrough(runs: readonly ExampleRun[]): Step[] {
   const steps: (Omit<Step, "place"> & { place: string | undefined })[] = [
     {
       title: "Conversations",
-      text: "Each row is a conversation that a small language model had, with itself in every part. Here two people of a town talk at λ = 0.5; a fork of it stands below. The other rows are the same two at other λ, a meeting, an album chat, a day of the town and an experiment.",
+      text: "Each row is a conversation that a small language model had, with itself in every part. Here two people of a town talk at λ = 0.5; a fork of it stands below. The other rows are the same two at other λ; a meeting, an album chat and a day of the town, each at λ = 0 and 0.5; and an experiment.",
       place: hrefOf(["runs"]),
       marked: [half ? `.runs .run:has(a[href="${hrefOf(["runs", half.run])}"])` : ".runs .run:not(.head)"],
     },
@@ -68,14 +68,14 @@ export function stepsThrough(runs: readonly ExampleRun[]): Step[] {
     {
       title: "A race for the floor",
       text: "In a meeting everybody thinks at once. Who is willing enough races to speak, and the shortest latency wins: the curves are how long each might have taken, the marks how long each took.",
-      place: at(meeting, { turn: 7, pane: "minds" }),
+      place: at(meeting, { turn: 5, pane: "minds" }),
       marked: [".race"],
     },
     {
-      title: "Does λ do anything?",
-      text: "An experiment has many conversations at each λ. A point is a case, a line the mean with its interval: select one to read the conversations behind it. Then begin with your own: tertulia run tidewell --lambda 0.5",
-      place: hrefOf(["experiments", "example"]),
-      marked: [".measures > :first-child .keys:has(svg)"],
+      title: "What does λ do?",
+      text: "Eight cases, each three times at three λ. The more λ removes, the further the model's expectations move from those by the full prompt (KL). Whether it is less sure of its next word (entropy), eight cases don't tell. A point is a case: select it to read its conversations. Then begin with your own: tertulia run tidewell --lambda 0.5",
+      place: hrefOf(["experiments", "example"], { measures: "divergence,entropy,removed_words" }),
+      marked: [".measures > :last-child .keys:has(svg)"],
     },
   ];
   return steps.filter((step): step is Step => step.place !== undefined);
