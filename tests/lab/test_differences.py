@@ -114,6 +114,16 @@ def test_equal_figures_are_the_same_in_every_setting(findings: Findings) -> None
     assert [*differences_in_words(with_figures(findings, FULL, FULL))] == ["The same in every setting: dist-3."]
 
 
+def test_the_same_difference_in_every_case_is_no_undecided_one(findings: Findings) -> None:
+    sentence, *_ = differences_in_words(with_figures(findings, [0.0, 0.0, 0.0], [1.0, 1.0, 1.0]))
+    assert sentence == "dist-3, against λ = 0: λ = 1 is higher by the same in every case, +1.000."
+
+
+def test_a_measure_without_a_figure_at_the_baseline_is_not_called_the_same(findings: Findings) -> None:
+    sentence, *_ = differences_in_words(with_figures(findings, [], [0.4, 0.5, 0.6]))
+    assert sentence == "Not compared, without a figure in the same case of λ = 0: dist-3."
+
+
 def test_one_case_says_that_it_has_no_interval_and_how_to_get_one(findings: Findings) -> None:
     found = with_figures(findings, FULL[:1], [0.9])
     (sentence,) = differences_in_words(found)
@@ -170,7 +180,7 @@ def test_a_model_has_a_control_that_is_cheap_and_figures_show_it(store: SqlStore
 def test_a_sweep_ends_with_its_figures_and_sentences(cli: Cli) -> None:
     ran = cli("sweep", *CASES[:2], "--lambda", "0,1", "--trials", "1", "--rounds", "2", "--rehearse")
     assert "95 % intervals\tλ = 0\tλ = 1" in ran.out
-    assert ", against λ = 0: λ = 1 is undecided, " in ran.out
+    assert ", against λ = 0: λ = 1 " in ran.out
     assert "Student's t over 2 cases of tidewell" in ran.out
     assert ran.out.splitlines()[-1].startswith("as page, plots and data: tertulia lab compare ")
     assert "4 of 4 trials to run, about " in ran.err

@@ -63,15 +63,20 @@ def differences_in_words(findings: Findings) -> Iterator[str]:
     if len(findings.report.cases) == 1:
         yield f"{ONE_CASE}. {more_cases(findings.report.cases[0])}"
         return
-    same, within = [], _chances_within(findings)
+    same, unknown, within = [], [], _chances_within(findings)
     for metric in findings.distinct_metrics:
+        title, found = metric_named(metric).title, [findings.difference(setting, metric) for setting in others]
         parts = [part for setting in others if (part := _in_words(findings, setting, metric, within)) is not None]
         if parts:
-            yield f"{metric_named(metric).title}, against {findings.report.baseline}: {'; '.join(parts)}."
+            yield f"{title}, against {findings.report.baseline}: {'; '.join(parts)}."
+        elif any(difference is not None and difference.value is not None for difference in found):
+            same.append(title)
         else:
-            same.append(metric_named(metric).title)
+            unknown.append(title)
     if same:
         yield f"The same in every setting: {', '.join(same)}."
+    if unknown:
+        yield f"Not compared, without a figure in the same case of {findings.report.baseline}: {', '.join(unknown)}."
     yield from _method(findings)
 
 
@@ -83,8 +88,10 @@ def _in_words(
     if found is None or found.value is None or not any(abs(of_case) > ROUNDING for of_case in found.by_case.values()):
         return None
     size, adjusted = _with_interval(found, _DIFFERENCE), findings.p_adjusted.get((setting, metric))
+    direction = "higher" if found.value > 0 else "lower"
+    if found.cases > 1 and max(found.by_case.values()) - min(found.by_case.values()) <= ROUNDING:
+        return f"{setting} is {direction} by the same in every case, {size}"
     if adjusted is not None and adjusted <= ALPHA:
-        direction = "higher" if found.value > 0 else "lower"
         return f"{setting} is {direction}, {size}{_beside_control(findings, setting, metric, found)}"
     chance = within.get((setting, metric))
     if chance is not None and chance <= ALPHA / 2:  # so that the interval lies within the margin
