@@ -26,8 +26,8 @@ from tertulia.storage.store import SqlStore
 #: Rehearsed trials for which it is worth to start a process: it takes about as long as so many.
 _REHEARSED_PER_WORKER = 25
 
-#: The memory of a process with the embedded models, in bytes.
-_EMBEDDED_BYTES = 2 << 30
+#: The memory of a process with the embedded models and ten conversations side by side, in bytes (docs/scale.md).
+_EMBEDDED_BYTES = 4 << 30
 
 
 @dataclass(frozen=True)
