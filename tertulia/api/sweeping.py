@@ -196,9 +196,8 @@ def _run(
     try:
         with bar, closing(events_of(drive)) as events:
             for event in events:
-                if isinstance(event, Noted):
+                if counts.note(event) and isinstance(event, Noted):
                     warnings.warn(clean(event.text), stacklevel=4)
-                counts.note(event)
                 bar.show(event)
     except StoppedError as stopped:
         stopped.add_note(f"experiment {experiment.name} is kept ({counts.text}); the same call goes on")

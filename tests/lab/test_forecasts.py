@@ -10,7 +10,7 @@ from tertulia.lab.experiments.call_times import CallTimes, parallel, probed_time
 from tertulia.lab.experiments.estimating import estimate_experiment, forecast
 from tertulia.lab.experiments.progress import ExperimentProgress
 from tertulia.lab.experiments.reached import progress_of
-from tertulia.runs.driving.events import StepStarted, TurnFinished
+from tertulia.runs.driving.events import Noted, StepStarted, TurnFinished
 from tertulia.runs.planning.additions import NOTHING_ADDED
 from tertulia.state.records import Turn
 from tertulia.storage.store import SqlStore
@@ -91,6 +91,11 @@ def test_progress_is_in_utterances_of_those_that_are_expected(counts: Experiment
     for run in ("a001", "a002", "a003"):
         counts.note(TurnFinished(run, A_TURN))
     assert counts.text.startswith("3 of about 10 utterances, 0 of 4 trials, about ")
+
+
+def test_a_note_that_several_trials_have_is_news_once(counts: ExperimentProgress) -> None:
+    notes = [("a001", "unread"), ("a002", "unread"), ("a002", "other")]
+    assert [counts.note(Noted(run, text)) for run, text in notes] == [True, False, True]
 
 
 def test_a_forecast_is_told_before_the_first_trial(store: SqlStore) -> None:

@@ -148,7 +148,6 @@ def test_a_run_whose_memories_are_not_read_says_so(minilm: SentenceEmbedder) -> 
     )
     model = SimpleNamespace(id="m", traits=TRAITS)
     context = SimpleNamespace(
-        run="k3f9",
         start=start,
         parameters=Parameters().with_settings({"removal_factor": 0}),
         model=model,
@@ -159,4 +158,4 @@ def test_a_run_whose_memories_are_not_read_says_so(minilm: SentenceEmbedder) -> 
     assert note.startswith(
         "memories are retrieved by minilm, which can't read those of 李雷: with every letter exchanged"
     )
-    assert f"tertulia fork k3f9 --at 1 --set embedder={MULTILINGUAL}, or" in note
+    assert f"--set embedder={MULTILINGUAL}), or" in note

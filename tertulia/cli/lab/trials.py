@@ -71,9 +71,9 @@ def run_trials(
             line.show(counts.text)
 
         def show(event: Event) -> None:
-            counts.note(event)
+            if counts.note(event):
+                _print_problem(line, event)
             line.show(counts.text)
-            _print_problem(line, event)
 
         added = additions(chosen.extension)
         remember_files(experiment.files(), added.trust)

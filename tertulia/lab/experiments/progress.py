@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tertulia.lab.experiments.reached import Progress
-from tertulia.runs.driving.events import STEP_PHRASES, Event, RunEnded, RunStarted, StepStarted, TurnFinished
+from tertulia.runs.driving.events import STEP_PHRASES, Event, Noted, RunEnded, RunStarted, StepStarted, TurnFinished
 from tertulia.state.text import counted
 
 #: Seconds between two lines of progress in a file.
@@ -25,6 +25,7 @@ class ExperimentProgress:
     failed: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._noted: set[str] = set()
         self.begin(self.before)
 
     def begin(self, before: Progress) -> None:
@@ -42,9 +43,13 @@ class ExperimentProgress:
         """Take a forecast of the utterances and the time of all missing trials."""
         self._forecast = utterances, seconds
 
-    def note(self, event: Event) -> None:
-        """Take an event."""
+    def note(self, event: Event) -> bool:
+        """Take an event; return whether it is news: a note that another trial had is none."""
         match event:
+            case Noted():
+                is_news = event.text not in self._noted
+                self._noted.add(event.text)
+                return is_news
             case RunStarted():
                 self.failed.pop(event.run, None)
             case StepStarted():
@@ -58,6 +63,7 @@ class ExperimentProgress:
                     self.failed[event.run] = str(event.error)
             case _:
                 pass
+        return True
 
     @property
     def finished(self) -> int:

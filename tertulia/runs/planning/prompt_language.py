@@ -83,8 +83,8 @@ def _notes_on_embedder(context: "Context") -> Iterator[str]:
         yield (
             f"memories are retrieved by {context.embedder.id}, which can't read those of {', '.join(found)}: "
             f"{likeness_in_words(max(found.values()))}; so chance nearly decides which of them come to mind; "
-            f"name an embedder that can: tertulia fork {context.run} --at 1 --set embedder={MULTILINGUAL}, "
-            "or give each person only as many as a prompt takes"
+            f"begin again with an embedder that can (--set embedder={MULTILINGUAL}), or give each person only as many "
+            "as a prompt takes"
         )
 
 
