@@ -59,7 +59,7 @@ def printed(cli: Cli, folder: Path) -> Iterator[str]:
     shipped = str(example_store(folder))
     runs = cli("runs", "--store", shipped, "--json").json["runs"]
     for label in ("λ = 0.5", None):
-        run = next(row["run"] for row in reversed(runs) if row["label"] == label)
+        run = next(row["run"] for row in reversed(runs) if row["label"] == label and row["turns"] > 2)
         yield from (cli("show", run, "--turn", str(turn), "--store", shipped).out for turn in (2, 3))
 
 

@@ -78,10 +78,10 @@ def view(
     from tertulia.viewer.server import build_app
     from tertulia.viewer.serving import PageServer, listen
 
-    if example and store is not None:
-        raise UsageError("--example shows the shipped store; leave out --store")
     if model and not allow_runs:
         raise UsageError("--model names a model that the page may begin runs with; give --allow-runs with it")
+    if example and store is not None:
+        raise UsageError("--example shows the shipped store; leave out --store")
     path = example_store(Path.cwd()) if example else store_path(store)
     with SqlStore.open(path) as opened:
         place = "" if run is None else place_of(opened, run)
@@ -94,8 +94,7 @@ def view(
     command = [sys.executable, *sys.orig_argv[1 : 1 - len(sys.argv)]] if allow_runs else None
     seats = configuration_folder() / "seats.json" if allow_runs else None
     socket = listen(port)
-    taken = socket.getsockname()[1]
-    if port not in (0, taken):
+    if port not in (0, taken := socket.getsockname()[1]):
         progress().print(f"port {port} is in use; this is port {taken}")
     address = f"http://127.0.0.1:{taken}/{f'?token={secret}' if secret else ''}{place}"
 
@@ -108,10 +107,9 @@ def view(
             hint = "no browser opened; open the address yourself"
             open_browser(address, bool(secret), lambda: progress().print(hint))
 
+    check = _measure if allow_runs else None
     try:
-        check = _measure if allow_runs else None
-        embedder = model_access().embedder
-        app = build_app(path, secret, command, embedder, reports, seats, check, model or ())
+        app = build_app(path, secret, command, model_access().embedder, reports, seats, check, model or ())
         PageServer(app, answers).run([socket])
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
