@@ -1,9 +1,11 @@
 """Answers that no model gives: without an end, compressed, redirected; against servers that send them."""
 
+import gc
 import gzip
 import itertools
 import json
 import threading
+import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -216,7 +218,9 @@ async def test_no_cookie_goes_out_through_the_clients_of_langchain_but_those_of_
     with answering(baking) as hostile:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{hostile.address}/v1")
         # LangChain keeps its client for good, with connections of another test's event loop, which is closed.
-        _client_utils._cached_async_httpx_client.cache_clear()
+        with warnings.catch_warnings(action="ignore", category=ResourceWarning):
+            _client_utils._cached_async_httpx_client.cache_clear()
+            gc.collect()
         model = open_chat_model("openai:parrot", Parameters(max_retries=0), KEY)
         for _ in range(3):
             await model.generate(a_request(fields=SPEECH))
