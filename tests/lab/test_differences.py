@@ -56,25 +56,25 @@ def found_above(values: list[float]) -> list[float]:
 
 def test_a_difference_beyond_chance_is_named_with_its_direction(findings: Findings) -> None:
     found = with_figures(findings, FULL, found_above(FULL))
-    sentence, _ = differences_in_words(found)
-    assert sentence.startswith("dist-3, against λ = 0: λ = 1 is higher, +0.10")
-    sentence, _ = differences_in_words(with_figures(findings, found_above(FULL), FULL))
-    assert "λ = 1 is lower, −0.10" in sentence
+    sentence, *_ = differences_in_words(found)
+    assert sentence.startswith("dist-3, against λ = 0: λ = 1 is higher (more varied), +0.10")
+    sentence, *_ = differences_in_words(with_figures(findings, found_above(FULL), FULL))
+    assert "λ = 1 is lower (less varied), −0.10" in sentence
 
 
 def test_what_chance_may_have_made_is_undecided_with_the_cases_that_would_decide(findings: Findings) -> None:
     found = with_figures(findings, FULL, [value + (0.08 if at % 2 else -0.06) for at, value in enumerate(FULL)])
-    sentence, _ = differences_in_words(found)
+    sentence, *_ = differences_in_words(found)
     assert "λ = 1 is undecided, +0.010 [" in sentence
     assert " cases decide with even odds." in sentence
 
 
 def test_an_interval_off_zero_among_many_comparisons_is_no_finding(findings: Findings) -> None:
     pruned = [value + 0.02 + (0.026 if at % 2 else -0.018) for at, value in enumerate(FULL)]
-    alone, _ = differences_in_words(with_figures(findings, FULL, pruned))
-    assert "λ = 1 is higher, +0.024 [" in alone
+    alone, *_ = differences_in_words(with_figures(findings, FULL, pruned))
+    assert "λ = 1 is higher (more varied), +0.024 [" in alone
     many = ("dist1", "dist2", "dist3", "dist1_equal", "dist2_equal", "dist3_equal", "vendi", "sim", "len")
-    *sentences, method = differences_in_words(with_figures(findings, FULL, pruned, many))
+    *sentences, method, _ = differences_in_words(with_figures(findings, FULL, pruned, many))
     assert f"all {len(many)} comparisons together" in method
     assert len(sentences) == len(many)
     start = "λ = 1 is undecided among so many comparisons, +0.024 ["
@@ -83,9 +83,9 @@ def test_an_interval_off_zero_among_many_comparisons_is_no_finding(findings: Fin
 
 def test_a_difference_within_the_margin_on_both_sides_is_small_and_one_of_few_cases_is_not(findings: Findings) -> None:
     near = [value + (0.005 if at % 2 else -0.004) for at, value in enumerate(FULL)]
-    sentence, _ = differences_in_words(with_figures(findings, FULL, near))
+    sentence, *_ = differences_in_words(with_figures(findings, FULL, near))
     assert "λ = 1 differs by less than 0.05, +0.001 [" in sentence
-    sentence, _ = differences_in_words(with_figures(findings, FULL[:2], near[:2]))
+    sentence, *_ = differences_in_words(with_figures(findings, FULL[:2], near[:2]))
     assert "λ = 1 is undecided, +0.001 [" in sentence
 
 
@@ -96,10 +96,10 @@ def test_a_difference_that_the_control_has_is_no_finding_of_the_model(findings: 
     none = with_figures(findings, FULL, FULL).figures
     beside = {"but no more than the control: +0.10": alike, "more than the control: +0.02": weaker}
     for words, control in beside.items():
-        sentence, _, about = differences_in_words(replace(found, control=control))
-        assert f"λ = 1 is higher, +0.103 [0.101, 0.106], {words}" in sentence
+        sentence, _, about, _ = differences_in_words(replace(found, control=control))
+        assert f"λ = 1 is higher (more varied), +0.103 [0.101, 0.106], {words}" in sentence
         assert about.startswith("Control: the same conversations of a stand-in")
-    sentence, _, _ = differences_in_words(replace(found, control=none))
+    sentence, *_ = differences_in_words(replace(found, control=none))
     assert sentence.endswith("+0.103 [0.101, 0.106].")
     table = means_table(replace(found, control=weaker))
     assert (table.columns[-1].title, table.rows[0][-1]) == ("control (λ = 0, λ = 1)", "0.747, 0.769")
@@ -111,12 +111,28 @@ def results_of_a_model(findings: Findings) -> Results:
 
 
 def test_equal_figures_are_the_same_in_every_setting(findings: Findings) -> None:
-    assert [*differences_in_words(with_figures(findings, FULL, FULL))] == ["The same in every setting: dist-3."]
+    same, about = differences_in_words(with_figures(findings, FULL, FULL))
+    assert same == "The same in every setting: dist-3."
+    assert about == "Variety at λ = 1, against λ = 0: the same by dist-3."
 
 
 def test_the_same_difference_in_every_case_is_no_undecided_one(findings: Findings) -> None:
     sentence, *_ = differences_in_words(with_figures(findings, [0.0, 0.0, 0.0], [1.0, 1.0, 1.0]))
-    assert sentence == "dist-3, against λ = 0: λ = 1 is higher by the same in every case, +1.000."
+    assert sentence == "dist-3, against λ = 0: λ = 1 is higher (more varied) by the same in every case, +1.000."
+
+
+def test_the_direction_of_variety_is_said_of_each_measure_and_summed_up_at_the_end(findings: Findings) -> None:
+    found = with_figures(findings, FULL, found_above(FULL), ("sim", "dist3", "len", "vendi"))
+    of_sim, of_dist, of_len, *_, about = differences_in_words(found)
+    assert "λ = 1 is higher (less varied), +0.10" in of_sim
+    assert "λ = 1 is higher (more varied), +0.10" in of_dist
+    assert "λ = 1 is higher, +0.10" in of_len
+    assert about == "Variety at λ = 1, against λ = 0: less by sim; more by dist-3, Vendi score."
+    rows = {str(row[0]): row[1] for row in means_table(found).rows}
+    assert rows == {"sim": "if lower", "dist-3": "if higher", "len": "", "Vendi score": "if higher"}
+    apart = [value + (0.08 if at % 2 else -0.06) for at, value in enumerate(FULL)]
+    *_, about = differences_in_words(with_figures(findings, FULL, apart, ("sim", "dist3", "len")))
+    assert about == "Variety at λ = 1, against λ = 0: undecided by both measures."
 
 
 def test_a_measure_without_a_figure_at_the_baseline_is_not_called_the_same(findings: Findings) -> None:
@@ -141,7 +157,7 @@ def test_a_number_that_differs_is_drawn_as_a_line_with_the_intervals_of_the_tabl
     assert [point.x for point in points] == [0, 1]
     table = means_table(findings)
     assert table.columns[0].title == "95 % intervals"
-    assert f"[{points[0].low:.3f}, {points[0].high:.3f}]" in str(table.rows[0][1])
+    assert f"[{points[0].low:.3f}, {points[0].high:.3f}]" in str(table.rows[0][2])
 
 
 def test_a_sweep_that_was_interrupted_and_went_on_has_the_same_figures(store: SqlStore, tmp_path: Path) -> None:
@@ -179,7 +195,7 @@ def test_a_model_has_a_control_that_is_cheap_and_figures_show_it(store: SqlStore
 
 def test_a_sweep_ends_with_its_figures_and_sentences(cli: Cli) -> None:
     ran = cli("sweep", *CASES[:2], "--lambda", "0,1", "--trials", "1", "--rounds", "2", "--rehearse")
-    assert "95 % intervals\tλ = 0\tλ = 1" in ran.out
+    assert "95 % intervals\tmore varied\tλ = 0\tλ = 1" in ran.out
     assert ", against λ = 0: λ = 1 " in ran.out
     assert "Student's t over 2 cases of tidewell" in ran.out
     assert ran.out.splitlines()[-1].startswith("as page, plots and data: tertulia lab compare ")

@@ -6,6 +6,7 @@ one-sided tests (Schuirmann 1987), a family of their own.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from tertulia.lab.experiments.cautions import ONE_CASE
 from tertulia.lab.experiments.experiment import more_cases
@@ -33,10 +34,14 @@ def means_table(findings: Findings) -> Table:
     The last column has the means of the control, in the order of the settings; without a control there is none.
     """
     columns = [Column("metric", "95 % intervals" if has_intervals(findings) else "no intervals")]
+    columns.append(Column("more_varied", "more varied"))
     columns += [Column(f"setting_{at}", setting) for at, setting in enumerate(findings.rows)]
     rows = [
-        [metric_named(metric).title, *(_with_interval(findings.mean(setting, metric)) for setting in findings.rows)]
-        for metric in findings.distinct_metrics
+        [metric.title, f"if {metric.more_varied}" if metric.more_varied else "", *map(_with_interval, means)]
+        for metric, means in (
+            (metric_named(name), [findings.mean(setting, name) for setting in findings.rows])
+            for name in findings.distinct_metrics
+        )
     ]
     if (control := _control(findings)) is not None:
         columns.append(Column("control", f"control ({', '.join(findings.rows)})"))
@@ -64,12 +69,14 @@ def differences_in_words(findings: Findings) -> Iterator[str]:
         yield f"{ONE_CASE}. {more_cases(findings.report.cases[0])}"
         return
     same, unknown, within = [], [], _chances_within(findings)
+    verdicts: dict[tuple[str, str], _Verdict] = {}
     for metric in findings.distinct_metrics:
-        title, found = metric_named(metric).title, [findings.difference(setting, metric) for setting in others]
-        parts = [part for setting in others if (part := _in_words(findings, setting, metric, within)) is not None]
-        if parts:
+        title = metric_named(metric).title
+        of_metric = {at: verdict for at in others if (verdict := _verdict(findings, at, metric, within)) is not None}
+        verdicts |= {(at, metric): verdict for at, verdict in of_metric.items()}
+        if parts := [f"{at} {verdict.words}" for at, verdict in of_metric.items() if verdict.words]:
             yield f"{title}, against {findings.report.baseline}: {'; '.join(parts)}."
-        elif any(difference is not None and difference.value is not None for difference in found):
+        elif of_metric:
             same.append(title)
         else:
             unknown.append(title)
@@ -78,26 +85,56 @@ def differences_in_words(findings: Findings) -> Iterator[str]:
     if unknown:
         yield f"Not compared, without a figure in the same case of {findings.report.baseline}: {', '.join(unknown)}."
     yield from _method(findings)
+    for setting in others:
+        yield from _on_variety(findings, setting, verdicts)
 
 
-def _in_words(
+@dataclass(frozen=True)
+class _Verdict:
+    """What is found of a difference: in words behind its setting, empty if it is 0, and for the sentence on variety."""
+
+    words: str
+    on_variety: str
+
+
+def _verdict(
     findings: Findings, setting: str, metric: str, within: Mapping[tuple[str, str], float | None]
-) -> str | None:
-    """Return the difference of a setting to the baseline; `None` if there is none in any case."""
+) -> _Verdict | None:
+    """Return the verdict on the difference of a setting to the baseline; `None` if no case has it."""
     found = findings.difference(setting, metric)
-    if found is None or found.value is None or not any(abs(of_case) > ROUNDING for of_case in found.by_case.values()):
+    if found is None or found.value is None:
         return None
+    if not any(abs(of_case) > ROUNDING for of_case in found.by_case.values()):
+        return _Verdict("", "the same")
     size, adjusted = _with_interval(found, _DIFFERENCE), findings.p_adjusted.get((setting, metric))
-    direction = "higher" if found.value > 0 else "lower"
+    measure, direction = metric_named(metric), "higher" if found.value > 0 else "lower"
+    varied = "more" if measure.more_varied == direction else "less"
+    shown = f"{direction} ({varied} varied)" if measure.more_varied else direction
     if found.cases > 1 and max(found.by_case.values()) - min(found.by_case.values()) <= ROUNDING:
-        return f"{setting} is {direction} by the same in every case, {size}"
+        return _Verdict(f"is {shown} by the same in every case, {size}", f"{varied}, without a test,")
     if adjusted is not None and adjusted <= ALPHA:
-        return f"{setting} is {direction}, {size}{_beside_control(findings, setting, metric, found)}"
+        beside = _beside_control(findings, setting, metric, found)
+        as_control = ", but no more so than the control," if beside.startswith(", but") else ""
+        return _Verdict(f"is {shown}, {size}{beside}", f"{varied}{as_control}")
     chance = within.get((setting, metric))
     if chance is not None and chance <= ALPHA / 2:  # so that the interval lies within the margin
-        return f"{setting} differs by less than {metric_named(metric).least:g}, {size}"
+        return _Verdict(f"differs by less than {measure.least:g}, {size}", f"less than {measure.least:g} apart")
     among = " among so many comparisons" if excludes_zero(found) else ""
-    return f"{setting} is undecided{among}, {size}{_would_decide(found, adjusted)}"
+    return _Verdict(f"is undecided{among}, {size}{_would_decide(found, adjusted)}", "undecided")
+
+
+def _on_variety(findings: Findings, setting: str, verdicts: Mapping[tuple[str, str], _Verdict]) -> Iterator[str]:
+    """Yield whether a setting is more varied than the baseline, by all measures of variety that were compared."""
+    titles: dict[str, list[str]] = {}
+    for (at, metric), verdict in verdicts.items():
+        if at == setting and metric_named(metric).more_varied:
+            titles.setdefault(verdict.on_variety, []).append(metric_named(metric).title)
+    if not titles:
+        return
+    parts = [f"{verdict} by {', '.join(found)}" for verdict, found in sorted(titles.items())]
+    if len(titles) == 1 and (count := len(*titles.values())) > 1:
+        parts = [f"{next(iter(titles))} by {'both' if count == 2 else f'all {count}'} measures"]
+    yield f"Variety at {setting}, against {findings.report.baseline}: {'; '.join(parts)}."
 
 
 def _would_decide(found: Contrast, adjusted: float | None) -> str:
