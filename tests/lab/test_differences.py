@@ -8,7 +8,7 @@ from support.commands import Cli
 from support.experiment_case import a_grid, drive_here, rehearsed
 
 from tertulia.lab.experiments.results import Results
-from tertulia.lab.reports.differences import differences_in_words, means_table
+from tertulia.lab.reports.differences import _rounded, differences_in_words, means_table
 from tertulia.lab.reports.measures import Measuring
 from tertulia.lab.reports.provenance import Provenance
 from tertulia.lab.reports.report import Figures, Findings, find, report_of_experiment
@@ -38,7 +38,7 @@ def with_figures(
     """Return findings of metrics with these figures of the cases at λ = 0 and λ = 1."""
     figures: Figures = {
         setting: {
-            metric: {case: CaseFigure(value, 2, {}, case) for case, value in zip(CASES, values, strict=False)}
+            metric: {case: CaseFigure(value, 2, {}, "tidewell") for case, value in zip(CASES, values, strict=False)}
             for metric in metrics
         }
         for setting, values in (("λ = 0", full), ("λ = 1", pruned))
@@ -66,7 +66,8 @@ def test_what_chance_may_have_made_is_undecided_with_the_cases_that_would_decide
     found = with_figures(findings, FULL, [value + (0.08 if at % 2 else -0.06) for at, value in enumerate(FULL)])
     sentence, *_ = differences_in_words(found)
     assert "λ = 1 is undecided, +0.010 [" in sentence
-    assert " cases decide with even odds." in sentence
+    end = "; if the true difference is this large, more than the 8 cases that tidewell has would find it half the time."
+    assert sentence.endswith(end)
 
 
 def test_an_interval_off_zero_among_many_comparisons_is_no_finding(findings: Findings) -> None:
@@ -78,7 +79,15 @@ def test_an_interval_off_zero_among_many_comparisons_is_no_finding(findings: Fin
     assert f"all {len(many)} comparisons together" in method
     assert len(sentences) == len(many)
     start = "λ = 1 is undecided among so many comparisons, +0.024 ["
-    assert all(start in sentence and " cases decide with even odds." in sentence for sentence in sentences)
+    end = "more than the 8 cases that tidewell has would find it half the time."
+    assert all(start in sentence and sentence.endswith(end) for sentence in sentences)
+
+
+def test_as_many_cases_as_a_source_has_are_named_and_large_numbers_are_rounded(findings: Findings) -> None:
+    pruned = [value + (0.09 if at % 2 else 0.02) for at, value in enumerate(FULL)]
+    sentence, *_ = differences_in_words(with_figures(findings, FULL[:3], pruned[:3]))
+    assert sentence.endswith("; if the true difference is this large, 6 cases would find it half the time.")
+    assert [_rounded(number) for number in (9, 42, 256, 1_191)] == ["9", "42", "about 260", "about 1,200"]
 
 
 def test_a_difference_within_the_margin_on_both_sides_is_small_and_one_of_few_cases_is_not(findings: Findings) -> None:

@@ -13,7 +13,7 @@ from tertulia.state.records import Case
 from tertulia.storage.store import SqlStore
 
 #: The reason why one case decides nothing.
-ONE_CASE = "One case has no interval, however many trials it has, so nothing is told from chance"
+ONE_CASE = "One case has no interval, however many trials it has, so no test is possible"
 
 #: The groups of parameters that no step of a kind of conversation reads.
 _UNREAD = {

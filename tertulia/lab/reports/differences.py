@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tertulia.lab.experiments.cautions import ONE_CASE
-from tertulia.lab.experiments.experiment import more_cases
+from tertulia.lab.experiments.experiment import cases_of_source, more_cases
 from tertulia.lab.experiments.sources import source_of
 from tertulia.lab.pages.page import Column, Table, shown_cell
 from tertulia.lab.reports.ordering_tests import ALPHA, Figures
@@ -141,10 +141,24 @@ def _would_decide(found: Contrast, adjusted: float | None) -> str:
     """Return how many trials or cases decide a difference of that true size, every second time; empty if not known."""
     level = ALPHA * found.p / adjusted if found.p and adjusted else ALPHA  # that it has among all that are shown
     needed = trials_that_decide(found, 1 - level)
-    if needed is None or needed.cases is None:
+    if needed is None:
         return ""
-    trials = f"{needed.trials:,} trials of each case or " if needed.trials_known and needed.trials is not None else ""
-    return f"; if that is its size, about {trials}{needed.cases:,} cases decide with even odds"
+    ways = [f"{_rounded(needed.trials)} trials of each case"] if needed.trials_known and needed.trials else []
+    sources = {*found.source_of_case.values()}
+    source = next(iter(sources)) if len(sources) == 1 else ""
+    available = cases_of_source(source) if source else None
+    if available is not None and (needed.cases is None or needed.cases > available):
+        ways.append(f"more than the {counted(available, 'case')} that {source} has")
+    elif needed.cases is not None:
+        ways.append(f"{_rounded(needed.cases)} cases")
+    if not ways:
+        return ""
+    return f"; if the true difference is this large, {', or '.join(ways)} would find it half the time"
+
+
+def _rounded(number: int) -> str:
+    """Return a number in words, above 99 to two digits."""
+    return str(number) if number < 100 else f"about {round(number, 2 - len(str(number))):,}"
 
 
 def _chances_within(findings: Findings) -> dict[tuple[str, str], float | None]:
@@ -196,13 +210,14 @@ def _method(findings: Findings) -> Iterator[str]:
     of = sources[0] if len(sources) == 1 else counted(len(sources), "source")
     among = f"all {len(differences)} comparisons together" if len(differences) > 1 else "this comparison"
     yield (
-        f"Higher or lower: tested at 5 % for {among} (Holm), by Student's t over {counted(cases, 'case')} of {of}; it "
-        "holds for cases like these alone. Intervals are 95 %, of each by itself. Undecided does not mean equal."
+        f"Higher or lower: tested at 5 % for {among} (Holm), by Student's t over {counted(cases, 'case')} of {of}. "
+        "The result holds for such cases, and says nothing of others. Intervals are 95 %, of each by itself. "
+        "Undecided does not mean equal."
     )
     if _control(findings) is not None:
         yield (
             "Control: the same conversations of a stand-in without weights, which takes up words of its prompt and "
-            "knows no language. A difference that it has, too, comes of the measure or the prompt."
+            "knows no language. A difference that it has, too, comes from the measure or the prompt."
         )
 
 
