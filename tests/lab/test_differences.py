@@ -94,8 +94,17 @@ def test_a_difference_within_the_margin_on_both_sides_is_small_and_one_of_few_ca
     near = [value + (0.005 if at % 2 else -0.004) for at, value in enumerate(FULL)]
     sentence, *_ = differences_in_words(with_figures(findings, FULL, near))
     assert "λ = 1 differs by less than 0.05, +0.001 [" in sentence
-    sentence, *_ = differences_in_words(with_figures(findings, FULL[:2], near[:2]))
-    assert "λ = 1 is undecided, +0.001 [" in sentence
+    sentence, *_ = differences_in_words(with_figures(findings, FULL[:3], near[:3]))
+    assert "λ = 1 is undecided, −0.001 [" in sentence
+
+
+def test_an_interval_within_the_margin_by_itself_is_not_called_undecided_alone(findings: Findings) -> None:
+    pruned = [value + (0.054 if at % 2 else -0.05) for at, value in enumerate(FULL)]
+    alone, *_ = differences_in_words(with_figures(findings, FULL, pruned))
+    assert "λ = 1 differs by less than 0.05, +0.002 [" in alone
+    many = ("dist1", "dist2", "dist3", "dist1_equal", "dist2_equal", "dist3_equal", "sim", "len")
+    sentence, *_ = differences_in_words(with_figures(findings, FULL, pruned, many))
+    assert "λ = 1 is within 0.05, but not among so many comparisons, +0.002 [" in sentence
 
 
 def test_a_difference_that_the_control_has_is_no_finding_of_the_model(findings: Findings) -> None:

@@ -20,6 +20,10 @@ from tertulia.metrics.inference import ROUNDING, holm
 from tertulia.metrics.statistics import CaseMean, Contrast, contrast_of_cases, excludes_zero, trials_that_decide
 from tertulia.state.text import counted
 
+#: Cases from which a difference may be called small. The spread of three is less than a quarter of the true one in one
+#: sample of 17 (χ²), so that their interval is then too narrow for "equal"; that of four in one of 49.
+_LEAST_CASES = 4
+
 _NUMBER, _DIFFERENCE = Column("", "", "number"), Column("", "", "difference")
 
 
@@ -119,6 +123,8 @@ def _verdict(
     chance = within.get((setting, metric))
     if chance is not None and chance <= ALPHA / 2:  # so that the interval lies within the margin
         return _Verdict(f"differs by less than {measure.least:g}, {size}", f"less than {measure.least:g} apart")
+    if chance is not None and not excludes_zero(found) and _is_within(found, measure.least):
+        return _Verdict(f"is within {measure.least:g}, but not among so many comparisons, {size}", "undecided")
     among = " among so many comparisons" if excludes_zero(found) else ""
     return _Verdict(f"is undecided{among}, {size}{_would_decide(found, adjusted)}", "undecided")
 
@@ -135,6 +141,13 @@ def _on_variety(findings: Findings, setting: str, verdicts: Mapping[tuple[str, s
     if len(titles) == 1 and (count := len(*titles.values())) > 1:
         parts = [f"{next(iter(titles))} by {'both' if count == 2 else f'all {count}'} measures"]
     yield f"Variety at {setting}, against {findings.report.baseline}: {'; '.join(parts)}."
+
+
+def _is_within(found: Contrast, least: float | None) -> bool:
+    """Return whether the interval by itself lies within the margin."""
+    if least is None or found.ci_low is None or found.ci_high is None:
+        return False
+    return -least < found.ci_low and found.ci_high < least
 
 
 def _would_decide(found: Contrast, adjusted: float | None) -> str:
@@ -164,13 +177,14 @@ def _rounded(number: int) -> str:
 def _chances_within(findings: Findings) -> dict[tuple[str, str], float | None]:
     """Return, by setting and metric, the chance of a difference so near 0 if the true one were as large as its margin.
 
-    It is the larger of both sides, adjusted among all of them; `None` for metrics without a margin.
+    It is the larger of both sides, adjusted among all of them; `None` for metrics without a margin, and for fewer than
+    `_LEAST_CASES` cases.
     """
     places = [(setting, metric) for metric in findings.distinct_metrics for setting in findings.rows]
     chances: list[float | None] = []
     for place in places:
         found, least = findings.difference(*place), metric_named(place[1]).least
-        sides = [] if found is None or least is None else [found.p_below(least), found.p_above(-least)]
+        sides = [] if found is None or least is None or found.cases < _LEAST_CASES else [found.p_below(least), found.p_above(-least)]
         known = [side for side in sides if side is not None]
         chances.append(max(known, default=None))
     return dict(zip(places, holm(chances), strict=True))
