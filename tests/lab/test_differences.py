@@ -153,6 +153,24 @@ def test_the_direction_of_variety_is_said_of_each_measure_and_summed_up_at_the_e
     assert about == "Variety at λ = 1, against λ = 0: undecided by both measures."
 
 
+def test_the_sentence_on_the_test_counts_the_differences_that_were_tested(findings: Findings) -> None:
+    def of(values: list[float]) -> dict[str, CaseFigure]:
+        return {case: CaseFigure(value, 2, {}, "tidewell") for case, value in zip(CASES, values, strict=False)}
+
+    found = with_figures(findings, FULL, found_above(FULL), ("dist1", "dist2", "dist3"))
+    shifted = {"dist1": of([value + 0.1 for value in FULL]), "dist2": of([0.9])}
+    figures = {"λ = 0": found.figures["λ = 0"], "λ = 1": {**found.figures["λ = 1"], **shifted}}
+    same, only, tested, method, about = differences_in_words(replace(found, figures=figures))
+    assert same == "dist-1, against λ = 0: λ = 1 is higher (more varied) by the same in every case, +0.100."
+    assert only == "dist-2, against λ = 0: λ = 1 is higher (more varied) in the only case that has it, +0.100."
+    assert "λ = 1 is higher (more varied), +0.10" in tested
+    assert "tested at 5 % for this comparison" in method
+    assert "; a mean without one is of one case, or the same in every case." in method
+    assert about.endswith("λ = 0: more by dist-3; more, without a test, by dist-1, dist-2.")
+    *_, method, _ = differences_in_words(with_figures(findings, FULL, found_above(FULL)))
+    assert "without one" not in method
+
+
 def test_a_measure_without_a_figure_at_the_baseline_is_not_called_the_same(findings: Findings) -> None:
     sentence, *_ = differences_in_words(with_figures(findings, [], [0.4, 0.5, 0.6]))
     assert sentence == "Not compared, without a figure in the same case of λ = 0: dist-3."

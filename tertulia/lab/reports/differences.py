@@ -114,9 +114,10 @@ def _verdict(
     measure, direction = metric_named(metric), "higher" if found.value > 0 else "lower"
     varied = "more" if measure.more_varied == direction else "less"
     shown = f"{direction} ({varied} varied)" if measure.more_varied else direction
-    if found.cases > 1 and max(found.by_case.values()) - min(found.by_case.values()) <= ROUNDING:
-        return _Verdict(f"is {shown} by the same in every case, {size}", f"{varied}, without a test,")
-    if adjusted is not None and adjusted <= ALPHA:
+    if adjusted is None:  # no test is possible
+        where = "by the same in every case" if found.cases > 1 else "in the only case that has it"
+        return _Verdict(f"is {shown} {where}, {size}", f"{varied}, without a test,")
+    if adjusted <= ALPHA:
         beside = _beside_control(findings, setting, metric, found)
         as_control = ", but no more so than the control," if beside.startswith(", but") else ""
         return _Verdict(f"is {shown}, {size}{beside}", f"{varied}{as_control}")
@@ -150,7 +151,7 @@ def _is_within(found: Contrast, least: float | None) -> bool:
     return -least < found.ci_low and found.ci_high < least
 
 
-def _would_decide(found: Contrast, adjusted: float | None) -> str:
+def _would_decide(found: Contrast, adjusted: float) -> str:
     """Return how many trials or cases decide a difference of that true size, every second time; empty if not known."""
     level = ALPHA * found.p / adjusted if found.p and adjusted else ALPHA  # that it has among all that are shown
     needed = trials_that_decide(found, 1 - level)
@@ -184,7 +185,9 @@ def _chances_within(findings: Findings) -> dict[tuple[str, str], float | None]:
     chances: list[float | None] = []
     for place in places:
         found, least = findings.difference(*place), metric_named(place[1]).least
-        sides = [] if found is None or least is None or found.cases < _LEAST_CASES else [found.p_below(least), found.p_above(-least)]
+        sides = []
+        if found is not None and least is not None and found.cases >= _LEAST_CASES:
+            sides = [found.p_below(least), found.p_above(-least)]
         known = [side for side in sides if side is not None]
         chances.append(max(known, default=None))
     return dict(zip(places, holm(chances), strict=True))
@@ -225,14 +228,22 @@ def _method(findings: Findings) -> Iterator[str]:
     among = f"all {len(differences)} comparisons together" if len(differences) > 1 else "this comparison"
     yield (
         f"Higher or lower: tested at 5 % for {among} (Holm), by Student's t over {counted(cases, 'case')} of {of}. "
-        "The result holds for such cases, and says nothing of others. Intervals are 95 %, of each by itself. "
-        "Undecided does not mean equal."
+        "The result holds for such cases, and says nothing of others. Intervals are 95 %, of each by "
+        f"itself{_without_interval(findings)}. Undecided does not mean equal."
     )
     if _control(findings) is not None:
         yield (
             "Control: the same conversations of a stand-in without weights, which takes up words of its prompt and "
             "knows no language. A difference that it has, too, comes from the measure or the prompt."
         )
+
+
+def _without_interval(findings: Findings) -> str:
+    """Return why some means have no interval, as the rest of a sentence; empty if all have one."""
+    means = [findings.mean(setting, metric) for setting in findings.rows for metric in findings.distinct_metrics]
+    if all(mean.value is None or mean.ci_low is not None for mean in means):
+        return ""
+    return "; a mean without one is of one case, or the same in every case"
 
 
 def _with_interval(found: CaseMean, column: Column = _NUMBER) -> str:
