@@ -8,7 +8,7 @@ from support.commands import Cli
 from support.experiment_case import a_grid, drive_here, rehearsed
 
 from tertulia.lab.experiments.results import Results
-from tertulia.lab.reports.differences import _rounded, differences_in_words, means_table
+from tertulia.lab.reports.differences import _rounded, differences_in_words, few_cases, means_table
 from tertulia.lab.reports.measures import Measuring
 from tertulia.lab.reports.provenance import Provenance
 from tertulia.lab.reports.report import Figures, Findings, find, report_of_experiment
@@ -176,6 +176,12 @@ def test_a_measure_without_a_figure_at_the_baseline_is_not_called_the_same(findi
     assert sentence == "Not compared, without a figure in the same case of λ = 0: dist-3."
 
 
+def test_four_cases_are_not_called_few_and_three_are(findings: Findings) -> None:
+    (line,) = few_cases(with_figures(findings, FULL[:3], found_above(FULL)))
+    assert line.startswith("3 cases: each interval is from three numbers; take more (tertulia sweep tidewell:all")
+    assert [*few_cases(with_figures(findings, FULL[:4], found_above(FULL)))] == []
+
+
 def test_one_case_says_that_it_has_no_interval_and_how_to_get_one(findings: Findings) -> None:
     found = with_figures(findings, FULL[:1], [0.9])
     (sentence,) = differences_in_words(found)
@@ -231,6 +237,8 @@ def test_a_model_has_a_control_that_is_cheap_and_figures_show_it(store: SqlStore
 
 def test_a_sweep_ends_with_its_figures_and_sentences(cli: Cli) -> None:
     ran = cli("sweep", *CASES[:2], "--lambda", "0,1", "--trials", "1", "--rounds", "2", "--rehearse")
+    few = "2 cases: each interval is from two numbers; take more (tertulia sweep tidewell:all …)\n"
+    assert few in ran.out.partition("95 % intervals")[0]
     assert "95 % intervals\tmore varied\tλ = 0\tλ = 1" in ran.out
     assert ", against λ = 0: λ = 1 " in ran.out
     assert "Student's t over 2 cases of tidewell" in ran.out

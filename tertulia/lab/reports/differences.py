@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tertulia.lab.experiments.cautions import ONE_CASE
-from tertulia.lab.experiments.experiment import cases_of_source, more_cases
+from tertulia.lab.experiments.experiment import ALL_CASES, cases_of_source, more_cases
 from tertulia.lab.experiments.sources import source_of
 from tertulia.lab.pages.page import Column, Table, shown_cell
 from tertulia.lab.reports.ordering_tests import ALPHA, Figures
@@ -18,13 +18,25 @@ from tertulia.lab.reports.report import Findings, difference_of, mean_of
 from tertulia.lab.reports.report_tables import interval_of, overview_table
 from tertulia.metrics.inference import ROUNDING, holm
 from tertulia.metrics.statistics import CaseMean, Contrast, contrast_of_cases, excludes_zero, trials_that_decide
-from tertulia.state.text import counted
+from tertulia.state.text import counted, shell_argument
 
 #: Cases from which a difference may be called small. The spread of three is less than a quarter of the true one in one
 #: sample of 17 (χ²), so that their interval is then too narrow for "equal"; that of four in one of 49.
 _LEAST_CASES = 4
 
 _NUMBER, _DIFFERENCE = Column("", "", "number"), Column("", "", "difference")
+
+
+def few_cases(findings: Findings) -> Iterator[str]:
+    """Yield a warning of intervals from two or three numbers, with the way to more."""
+    cases = findings.report.cases
+    if not 1 < len(cases) < _LEAST_CASES or findings.report.published:
+        return
+    sources = {source_of(case) for case in cases}
+    has_more = [source for source in sources if len(sources) == 1 and (cases_of_source(source) or 0) > len(cases)]
+    way = "".join(f" (tertulia sweep {shell_argument(source + ALL_CASES)} …)" for source in has_more)
+    number = "two" if len(cases) == 2 else "three"
+    yield f"{len(cases)} cases: each interval is from {number} numbers; take more{way}"
 
 
 def first_table(findings: Findings) -> Table:
