@@ -244,3 +244,14 @@ def test_a_sweep_ends_with_its_figures_and_sentences(cli: Cli) -> None:
     assert "Student's t over 2 cases of tidewell" in ran.out
     assert ran.out.splitlines()[-1].startswith("as page, plots and data: tertulia lab compare ")
     assert "4 of 4 trials to run, about " in ran.err
+
+
+def test_a_measure_that_needs_two_lines_or_trials_says_so(cli: Cli) -> None:
+    sweep = ("sweep", *CASES[:2], "--lambda", "0,1", "--trials", "1", "--rounds", "1", "--rehearse", "--name", "short")
+    ran = cli(*sweep)
+    assert "Not measured: repeated lines, repeated endings, as every conversation has one line\n" in ran.out
+    assert "Not measured: sim, sim of whole texts, Vendi score, as no case has two dialogues to compare\n" in ran.out
+    metrics = ("dist3@4", "repeated_lines@0")
+    compared = cli("lab", "compare", "short", *(part for name in metrics for part in ("--metric", name)))
+    assert "dist-3 at index 4, as no conversation has so many lines\n" in compared.out
+    assert "repeated lines at index 0, as every conversation has one line\n" in compared.out
