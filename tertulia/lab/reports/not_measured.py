@@ -19,7 +19,7 @@ _LACKING = {
 
 def not_measured(findings: Findings) -> dict[str, str]:
     """Return why each metric of a report that has no figure has none, in the order of the report."""
-    if not findings.metrics and not findings.skipped:
+    if not findings.longest and not findings.skipped:
         return {}
     found = {metric: findings.skipped.get(metric) or _lacking(findings, metric) for metric in findings.report.metrics}
     has_figure = set(findings.metrics)
