@@ -25,6 +25,11 @@ def test_one_case_has_no_interval_and_the_command_for_more_is_given(cli: Cli) ->
     assert "tertulia sweep tidewell:all --lambda 0,1 --trials 1 --rounds 1 --rehearse" in before
 
 
+def test_a_case_that_is_named_twice_is_named_once_in_the_command_for_more(cli: Cli) -> None:
+    ran = cli("sweep", "tidewell:0", "tidewell:0", "--lambda", "0,1", "--rounds", "1", "--rehearse", "--dry-run")
+    assert "With all cases of it: tertulia sweep tidewell:all --lambda 0,1 --rounds 1 --rehearse --dry-run" in ran.err
+
+
 def test_a_dry_run_has_the_same_notes(cli: Cli) -> None:
     sweep = ("sweep", "tidewell", "--lambda", "0,1", "--trials", "1", "--rounds", "1", "--set", "working_memory=3")
     ran = cli(*sweep, "--rehearse", "--dry-run")
