@@ -11,7 +11,7 @@ from tertulia.lab.experiments.results import Results
 from tertulia.lab.reports.differences import _rounded, differences_in_words, few_cases, means_table
 from tertulia.lab.reports.measures import Measuring
 from tertulia.lab.reports.provenance import Provenance
-from tertulia.lab.reports.report import Figures, Findings, find, report_of_experiment
+from tertulia.lab.reports.report import METRICS, Figures, Findings, find, report_of_experiment
 from tertulia.lab.reports.report_making import cheap_control, findings_so_far
 from tertulia.lab.reports.report_plots import report_plots
 from tertulia.metrics.statistics import CaseFigure
@@ -169,6 +169,18 @@ def test_the_sentence_on_the_test_counts_the_differences_that_were_tested(findin
     assert about.endswith("λ = 0: more by dist-3; more, without a test, by dist-1, dist-2.")
     *_, method, _ = differences_in_words(with_figures(findings, FULL, found_above(FULL)))
     assert "without one" not in method
+
+
+def test_measures_that_were_chosen_after_the_conversations_say_so(findings: Findings) -> None:
+    chosen = with_figures(findings, FULL, found_above(FULL))
+    *_, method, _ = differences_in_words(chosen)
+    end = " These measures were chosen after the conversations; with all of them: tertulia lab compare grid."
+    assert method.endswith(end)
+    for unchosen in (
+        replace(chosen, plan="question: Is dist3 higher at λ = 1?"),
+        with_figures(findings, FULL, found_above(FULL), METRICS),
+    ):
+        assert not any("chosen after" in sentence for sentence in differences_in_words(unchosen))
 
 
 def test_a_measure_without_a_figure_at_the_baseline_is_not_called_the_same(findings: Findings) -> None:

@@ -5,6 +5,7 @@ over cases, all differences as one family (Holm). A difference is small if its i
 one-sided tests (Schuirmann 1987), a family of their own.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ from tertulia.lab.experiments.sources import source_of
 from tertulia.lab.pages.page import Column, Table, shown_cell
 from tertulia.lab.reports.ordering_tests import ALPHA, Figures
 from tertulia.lab.reports.papers import metric_named
-from tertulia.lab.reports.report import Findings, difference_of, mean_of
+from tertulia.lab.reports.report import METRICS, Findings, difference_of, mean_of
 from tertulia.lab.reports.report_tables import interval_of, overview_table
 from tertulia.metrics.inference import ROUNDING, holm
 from tertulia.metrics.statistics import CaseMean, Contrast, contrast_of_cases, excludes_zero, trials_that_decide
@@ -241,13 +242,23 @@ def _method(findings: Findings) -> Iterator[str]:
     yield (
         f"Higher or lower: tested at 5 % for {among} (Holm), by Student's t over {counted(cases, 'case')} of {of}. "
         "The result holds for such cases, and says nothing of others. Intervals are 95 %, of each by "
-        f"itself{_without_interval(findings)}. Undecided does not mean equal."
+        f"itself{_without_interval(findings)}. Undecided does not mean equal.{_chosen_after(findings)}"
     )
     if _control(findings) is not None:
         yield (
             "Control: the same conversations of a stand-in without weights, which takes up words of its prompt and "
             "knows no language. A difference that it has, too, comes from the measure or the prompt."
         )
+
+
+def _chosen_after(findings: Findings) -> str:
+    """Return that these measures were not planned, as a further sentence; empty for all, or if the plan named them."""
+    planned = {*re.findall(r"[\w@:]+", findings.plan)}  # its question may name them
+    metrics = {*findings.report.metrics}
+    if findings.report.source or metrics >= {*METRICS} or planned >= metrics:  # a paper's report has its own
+        return ""
+    name = shell_argument(findings.results.experiment.name)
+    return f" These measures were chosen after the conversations; with all of them: tertulia lab compare {name}."
 
 
 def _without_interval(findings: Findings) -> str:
