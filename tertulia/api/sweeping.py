@@ -236,7 +236,7 @@ def _listed(name: str, values: Iterable[Any]) -> list[Any]:
     """Return the values of an axis, those of numpy as Python's."""
     if isinstance(values, set | frozenset):
         raise refusal(name, values, f"a set has no order; give a list: {name}=[…]")
-    found = list(dict.fromkeys(value.item() if hasattr(value, "item") else value for value in values))
+    found = [value.item() if hasattr(value, "item") else value for value in values]
     if not found:
         raise refusal(name, values, "a list of values has at least one")
     return found

@@ -53,7 +53,7 @@ def glossary() -> tuple[Term, ...]:
             for name, term in terms.items()
         ),
         *(
-            Term(measure.title, f"{measure.meaning}{_range(measure)}", _names(name, measure.title), is_cell=True)
+            Term(measure.title, _in_a_sentence(measure), _names(name, measure.title), is_cell=True)
             for name, measure in metrics_by_name().items()
             if measure.title not in known
         ),
@@ -74,6 +74,11 @@ def terms_in(text: str) -> Iterator[tuple[str, str]]:
 def _names(name: str, title: str) -> tuple[str, ...]:
     """Return how tables call a measure: by its name, its title, or its title in a name's form."""
     return (name, title, title.replace(" ", "_"), title.partition(" (")[0])
+
+
+def _in_a_sentence(measure: Metric) -> str:
+    direction = f"; {measure.more_varied} is more varied" if measure.more_varied else ""
+    return f"{measure.meaning}{_range(measure)}{direction}"
 
 
 def _range(measure: Metric) -> str:

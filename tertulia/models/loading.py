@@ -109,9 +109,24 @@ def open_model(
     base, adapters = with_adapters(name, cache)
     if embedded.is_embedded(base):
         return _open_embedded(recorded_as or name, name, precision, cache, report, adapters)
-    _require_source(base, _meant(base), "a folder, a hub id such as owner/name, or openai:NAME")
+    check_model(base)
     with quiet_libraries():
         return _open_causal(name, base, precision, None, report, may_download, with_code, adapters, cache=cache)
+
+
+def check_model(name: str) -> None:
+    """Refuse a name that no language model can have, before anything is loaded or asked.
+
+    Raises:
+        NotFoundError: There is no such folder, or no model of that name.
+        UsageError: No remote model can have that name.
+    """
+    if chat_names.is_chat_name(name):
+        chat_names.check_chat_name(name)
+        return
+    base = name if Path(name).exists() else split_name(name)[0]
+    if base != REHEARSAL and not embedded.is_embedded(base):
+        _require_source(base, _meant(base), "a folder, a hub id such as owner/name, or openai:NAME")
 
 
 def _meant(name: str) -> str:

@@ -123,6 +123,7 @@ def test_without_pandas_and_matplotlib_a_sentence_says_what_to_install(
         ({"removal_factor": {0, 1}}, "removal_factor={0, 1}: a set has no order"),
         ({"removal_factor": 1, "settings": {"lambda": 0}}, "removal_factor=1: it is among the settings too"),
         ({"removal_factor": [0.1, 0.1000000001]}, "two settings would be called 'λ = 0.1'"),
+        ({"removal_factor": [0, 0.0, 1]}, "two settings would be called 'λ = 0'; leave one out"),
         ({"trials": 0}, "trials=0: a whole number from 1"),
         ({"settings": {"tempreature": [1, 2]}}, "tempreature.*did you mean 'temperature'"),
         ({"settings": {"temperature": [1, "warm"]}}, "temperature=warm: "),

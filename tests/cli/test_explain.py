@@ -31,7 +31,7 @@ PLAIN = {
     *("A", "B", "about", "after", "agrees", "before", "by being asked", "by content", "by waiting", "closes"),
     *("created", "date", "day", "days", "default", "dialogues", "ended_by", "experiment", "failed", "finished"),
     *("from", "goals met", "jokes", "label", "leadership", "lines", "mediates", "mediation settled"),
-    *("memories", "met", "minds time", "missing", "model", "noticed", "objects", "order", "parameter"),
+    *("memories", "met", "minds time", "missing", "model", "more varied", "noticed", "objects", "order", "parameter"),
     *("people", "proposals taken up", "proposes", "ratings", "report", "run", "scenario", "setting"),
     *("share of time", "silent", "simulation", "speaking after silence", "speaking time", "spoken", "status"),
     *("steering followed", "steers", "town", "wanting after silence", "what it does", "words"),
@@ -96,7 +96,7 @@ def test_explain_ends_the_output_with_the_terms_that_it_used(cli: Cli) -> None:
     assert any(line.startswith("rolled back: a candidate was set aside") for line in sentences)
     assert not any(line.startswith(("nats: ", "bid: ")) for line in sentences)
     named = cli("metrics", run, "--embedder", "rehearsal", "--explain").out.splitlines()
-    assert "dist1: distinct words over all words of a case's dialogues; from 0 to 1" in named
+    assert "dist1: distinct words over all words of a case's dialogues; from 0 to 1; higher is more varied" in named
     assert cli("diff", run, rehearse(cli, "--lambda", "1"), "--exit-code", "--explain").code == 4
     cli("show", run, "--json", "--explain").complains(2, "--explain", "--json")
 

@@ -11,6 +11,8 @@ from tertulia.lab.experiments.sweeping import read_lambdas
 from tertulia.state.errors import SettingError
 from tertulia.storage.store import SqlStore
 
+CASES = ("tidewell:0", "tidewell:1")
+
 
 def told(store: SqlStore, *arguments: str, **changes: Any) -> list[str]:
     return [*cautions(store, a_grid(**changes), arguments)]
@@ -21,6 +23,30 @@ def test_one_case_has_no_interval_and_the_command_for_more_is_given(cli: Cli) ->
     before, _, _ = ran.err.partition("trials to run")
     assert "note: One case has no interval, however many trials it has" in before
     assert "tertulia sweep tidewell:all --lambda 0,1 --trials 1 --rounds 1 --rehearse" in before
+
+
+def test_a_case_that_is_named_twice_is_named_once_in_the_command_for_more(cli: Cli) -> None:
+    ran = cli("sweep", "tidewell:0", "tidewell:0", "--lambda", "0,1", "--rounds", "1", "--rehearse", "--dry-run")
+    assert "With all cases of it: tertulia sweep tidewell:all --lambda 0,1 --rounds 1 --rehearse --dry-run" in ran.err
+
+
+def test_a_dry_run_has_the_same_notes(cli: Cli) -> None:
+    sweep = ("sweep", "tidewell", "--lambda", "0,1", "--trials", "1", "--rounds", "1", "--set", "working_memory=3")
+    ran = cli(*sweep, "--rehearse", "--dry-run")
+    assert "note: One case has no interval, however many trials it has, so no test is possible" in ran.err
+    assert "note: working_memory does nothing here" in ran.err
+
+
+@pytest.mark.parametrize("dry", [(), ("--dry-run",)])
+@pytest.mark.parametrize("named", [("--model", "gpt9"), ("--set", "judge_model=gpt9")])
+def test_a_model_that_does_not_exist_is_refused_before_anything_is_stored(
+    cli: Cli, named: tuple[str, ...], dry: tuple[str, ...]
+) -> None:
+    sweep = ("sweep", *CASES[:2], "--lambda", "0,1", "--trials", "1", "--rounds", "1")
+    refused = cli(*sweep, *named, *dry)
+    assert refused.err.splitlines()[-1].startswith("error: unknown model 'gpt9' (did you mean 'openai:gpt9'?)")
+    assert "to run" not in refused.err + refused.out
+    assert cli("lab", "list", "--json").json["experiments"] == []
 
 
 def test_a_scenario_without_other_cases_names_one_that_has_them(store: SqlStore) -> None:

@@ -148,16 +148,18 @@ def _tree(shown: "Shown") -> Tree:
 def _print_problem(line: StatusLine, event: Event) -> None:
     match event:
         case Noted():
-            of = f"{event.run}, " if event.run else ""
-            line.write(lambda: print_note(f"{of}{event.text}"))
+            line.write(lambda: print_note(", ".join(filter(None, (event.run, event.text)))))
         case RunEnded() if event.status == "failed":
             line.write(lambda: progress().print(plain(f"run {event.run} failed: {event.error}", "yellow")))
 
 
 def print_estimate(store: SqlStore, experiment: "Experiment", as_json: bool, chosen: TrialOptions) -> None:
     """Print the expected cost of the missing trials of an experiment."""
+    from tertulia.lab.experiments.cautions import cautions
     from tertulia.lab.experiments.estimating import estimate_here
 
+    for caution in cautions(store, experiment, sys.argv[1:], additions(chosen.extension)):
+        print_note(caution)
     with exit_when_interrupted(), status_line("rehearsing") as line:
         access = model_access(line, (), chosen.trust_remote_code)
         found = estimate_here(store, experiment, additions(chosen.extension), access, chosen.workers)

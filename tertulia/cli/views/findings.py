@@ -17,12 +17,11 @@ def print_findings(findings: "Findings") -> None:
     """Print the figures of each setting, and the verdict on every published ordering."""
     from tertulia.lab.reports.differences import differences_in_words, first_table
     from tertulia.lab.reports.not_measured import not_measured_lines
-    from tertulia.lab.reports.report_page import REHEARSED, tally_phrase
+    from tertulia.lab.reports.report_page import lines_above, tally_phrase
     from tertulia.lab.reports.report_tables import verdicts_table
 
-    if findings.rehearsed:
-        data().print(plain(REHEARSED, "bold"))
-    data().print(plain(findings.report.title, "bold"))
+    for line in lines_above(findings):
+        data().print(plain(line, "bold"))
     print_page_table(first_table(findings))
     for line in not_measured_lines(findings):
         data().print(plain(line, "dim"))

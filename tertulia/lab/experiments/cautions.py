@@ -1,10 +1,13 @@
-"""Limits of an experiment, told before it begins: one case, and settings without effect."""
+"""Limits of an experiment, told before it begins: models that do not exist, one case, and settings without effect."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tertulia.lab.experiments.experiment import Experiment, more_cases
 from tertulia.lab.experiments.fork_points import fork_point_of, plan_case
+from tertulia.lab.experiments.reached import progress_of
+from tertulia.models.loading import check_model
+from tertulia.runs.access.model_names import names_of_models
 from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
 from tertulia.runs.planning.starting import RunPlan
 from tertulia.state.meeting import Meeting
@@ -13,7 +16,7 @@ from tertulia.state.records import Case
 from tertulia.storage.store import SqlStore
 
 #: The reason why one case decides nothing.
-ONE_CASE = "One case has no interval, however many trials it has, so nothing is told from chance"
+ONE_CASE = "One case has no interval, however many trials it has, so no test is possible"
 
 #: The groups of parameters that no step of a kind of conversation reads.
 _UNREAD = {
@@ -44,14 +47,21 @@ def cautions(
 
     Args:
         arguments: Those of the command that asks for it, if its cases are among them.
+
+    Raises:
+        NotFoundError: A model of trials that are missing does not exist.
+        UsageError: No served model can have such a name.
     """
     case = experiment.cases[0]
-    if len(experiment.cases) == 1 and len(experiment.settings) > 1 and fork_point_of(case) is None:
-        yield f"{ONE_CASE}. {more_cases(case, arguments)}"
     plans = [
         plan_case(store, case, experiment.parameters(setting), experiment.model, additions)
         for setting in [*experiment.settings][:_LOOKED_AT]
     ]
+    if progress_of(store, experiment).missing:
+        for name in {name: None for plan in plans for name in names_of_models(plan.model, plan.start, plan.parameters)}:
+            check_model(name)
+    if len(experiment.cases) == 1 and len(experiment.settings) > 1 and fork_point_of(case) is None:
+        yield f"{ONE_CASE}. {more_cases(case, arguments)}"
     given = dict.fromkeys(ALIASES.get(name, name) for values in experiment.settings.values() for name in values)
     for name in given:
         reasons = [_why_idle(name, plan) for plan in plans]

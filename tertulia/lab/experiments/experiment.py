@@ -20,6 +20,7 @@ from typing import Any
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
+from tertulia.lab.experiments.sources import source_of
 from tertulia.models.served.chat_names import is_same_served
 from tertulia.runs.access.named_files import NamedFile, files_named, folder_of_store, require_files, scenarios_in
 from tertulia.runs.access.trust import Trust
@@ -295,23 +296,27 @@ def expanded(case: str) -> list[str]:
     return [f"{source}:{listed.number}" for listed in found] if len(found) > 1 else [source]
 
 
+def cases_of_source(source: str) -> int | None:
+    """Return how many cases a source has; `None` if it can't be told, as of a turn of a run or a file that is gone."""
+    try:
+        return len(expanded(f"{source}{ALL_CASES}"))
+    except TertuliaError:
+        return None
+
+
 def more_cases(case: str, arguments: Sequence[str] = ()) -> str:
     """Return how to have more cases than this one, in a sentence.
 
     Args:
         arguments: Those of a command that names the case; then the sentence ends with the command for all cases.
     """
-    source, _, number = case.rpartition(":")
-    every = f"{source if source and number.isdigit() else case}{ALL_CASES}"
-    try:
-        has_more = len(expanded(every)) > 1
-    except TertuliaError:  # a turn of a run; a file that is gone
-        has_more = False
-    if not has_more:
+    every = f"{source_of(case)}{ALL_CASES}"
+    if (cases_of_source(source_of(case)) or 1) < 2:
         return f"Name several scenarios, or one with cases, such as tidewell{ALL_CASES}"
     if case not in arguments:
         return f"Take all cases of it: {every}"
-    command = shlex.join(["tertulia", *(every if argument == case else argument for argument in arguments)])
+    others = [argument for at, argument in enumerate(arguments) if argument != case or arguments.index(case) == at]
+    command = shlex.join(["tertulia", *(every if argument == case else argument for argument in others)])
     return f"With all cases of it: {command}"
 
 

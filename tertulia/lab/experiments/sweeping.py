@@ -87,8 +87,10 @@ def _settings_of(axes: Axes, common: Setting) -> dict[str, Setting]:
     for values in product(*axes.values()):
         chosen: Setting = dict(zip(axes, values, strict=True))
         name = ", ".join(f"{_symbol(axis)} = {value_in_words(value)}" for axis, value in chosen.items()) or "as set"
-        if settings.setdefault(name, {**chosen, **common}) != {**chosen, **common}:
-            raise UsageError(f"two settings would be called {name!r}; take values that differ in six digits")
+        if name in settings:
+            way = "leave one out" if settings[name] == {**chosen, **common} else "take values that differ in six digits"
+            raise UsageError(f"two settings would be called {name!r}; {way}")
+        settings[name] = {**chosen, **common}
     return settings
 
 

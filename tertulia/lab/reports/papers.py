@@ -40,6 +40,9 @@ class Metric(Record):
     meaning: str
     bounds: tuple[float, float] = Field((-inf, inf), description="between what it can be")
     least: float | None = Field(None, description="the least difference that anybody would turn a knob for")
+    more_varied: Literal["lower", "higher"] | None = Field(
+        None, description="which figures belong to more varied conversations; unset: it does not measure variety"
+    )
 
 
 class Profile(Record):

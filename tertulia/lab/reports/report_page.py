@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tertulia.lab.experiments.plan import plan_digest, size_phrase
 from tertulia.lab.experiments.progress import duration
 from tertulia.lab.pages.page import Block, Commands, Items, Page, Paragraph, Section
-from tertulia.lab.reports.differences import differences_in_words, first_table
+from tertulia.lab.reports.differences import differences_in_words, few_cases, first_table
 from tertulia.lab.reports.not_measured import not_measured_lines
 from tertulia.lab.reports.papers import metric_named
 from tertulia.lab.reports.provenance import hardware, time_span, total_cost, versions_phrase
@@ -116,6 +116,14 @@ def _took(findings: Findings) -> str:
     return "; ".join(parts)
 
 
+def lines_above(findings: Findings) -> Iterator[str]:
+    """Yield the title of a report in short, and what must be known before its table is read."""
+    if findings.rehearsed:
+        yield REHEARSED
+    yield findings.report.title
+    yield from few_cases(findings)
+
+
 def _notes(findings: Findings) -> Iterator[str]:
     yield from findings.report.notes
     if findings.unpaired:
@@ -127,6 +135,7 @@ def _notes(findings: Findings) -> Iterator[str]:
     if findings.truncated:
         longer = counted(findings.truncated, "dialogue")
         yield f"{longer} longer than the embedder reads: sim is of their beginnings, sim of whole texts of all"
+    yield from few_cases(findings)
     yield from not_measured_lines(findings)
     if findings.results.experiment.trials == 1:
         yield "With one trial a case has no pair of dialogues: there is no similarity and no Vendi score."
