@@ -6,6 +6,7 @@ Nothing here knows the form in which it is written: Markdown (page_markdown.py),
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Literal, TypeVar
 
 T = TypeVar("T")
@@ -108,6 +109,7 @@ class Panel:
         kind: Lines over numbers, or bars over categories.
         interval: Whether intervals of lines are bars or bands.
         y_range: The ends of the y-axis; `None` for an end that follows from the points.
+        least: The y-axis begins at no less, as the measure can't.
         whole_x: Whether only whole numbers stand at the x-axis.
     """
 
@@ -118,12 +120,13 @@ class Panel:
     kind: Literal["lines", "bars"] = "lines"
     interval: Literal["bars", "band"] = "bars"
     y_range: tuple[float | None, float | None] = (None, None)
+    least: float = -inf
     whole_x: bool = False
 
 
 @dataclass(frozen=True)
 class Figure:
-    """Panels in one file, which has this name before its ending; the title is also read aloud instead of the plot."""
+    """Panels in one file, which has this name before its ending; the title is in it, and is read aloud on a page."""
 
     name: str
     title: str

@@ -77,6 +77,11 @@ class Findings:
         """Whether a stand-in without weights spoke, so that the figures mean nothing."""
         return any(found.run.rehearsed for found in self.results.runs)
 
+    @property
+    def is_own(self) -> bool:
+        """Whether it is on a user's experiment, of which nothing was published."""
+        return not self.report.source
+
     @cached_property
     def shared(self) -> Mapping[str, int]:
         """How many of the conversations were held for another experiment, by its name."""
