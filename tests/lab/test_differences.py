@@ -135,7 +135,7 @@ def test_one_case_says_that_it_has_no_interval_and_how_to_get_one(findings: Find
 
 
 def test_a_number_that_differs_is_drawn_as_a_line_with_the_intervals_of_the_table(findings: Findings) -> None:
-    (plot,) = report_plots(findings)
+    plot, _ = report_plots(findings)
     assert plot.title.endswith("Means over cases along λ, with 95 % intervals; small points: cases")
     (points,) = ([*series.points] for series in plot.panels[0].series)
     assert [point.x for point in points] == [0, 1]

@@ -75,3 +75,28 @@ def test_an_axis_does_not_begin_below_what_a_measure_can_be(findings: Findings) 
     (axis,) = canvas_of(metric_plot(with_figures(findings, [0, 0, 0], [0, 0, 0]), "without_sense")).axes
     assert axis.get_ylim()[0] == 0
     assert axis.get_ylabel().replace("\n", " ") == "flagged by rules (one fault in eight)"
+
+
+def test_differences_to_the_baseline_are_drawn_with_their_paired_intervals_and_a_line_at_zero(
+    findings: Findings,
+) -> None:
+    found = with_figures(findings, [0, 0, 0], [0, 0, 0])
+    plot = report_plots(found)[-1]
+    assert plot.title.endswith("Differences to λ = 0, paired by case, with 95 % intervals; small points: cases")
+    baseline, pruned = plot.panels[0].series[0].points
+    difference = found.difference("λ = 1", "dist3")
+    assert difference is not None
+    assert (baseline.x, baseline.y, baseline.low) == (0, 0, None)
+    assert (pruned.x, pruned.y, pruned.low, pruned.high) == (1, difference.value, difference.ci_low, difference.ci_high)
+    assert pruned.cases == [*difference.by_case.values()]
+    (axis,) = canvas_of(plot).axes
+    assert any(list(line.get_ydata()) == [0, 0] for line in axis.lines)
+
+
+def test_of_settings_without_a_number_the_differences_are_bars_of_the_others(findings: Findings) -> None:
+    found = with_figures(findings, [0, 0, 0], [0, 0, 0])
+    report = found.report.model_copy(update={"curves": {}})
+    names = [figure.name for figure in report_plots(replace(found, report=report))]
+    assert names == ["bars", "differences"]
+    (series,) = report_plots(replace(found, report=report))[-1].panels[0].series
+    assert [point.x for point in series.points] == ["λ = 1"]

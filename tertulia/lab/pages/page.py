@@ -110,6 +110,7 @@ class Panel:
         interval: Whether intervals of lines are bars or bands.
         y_range: The ends of the y-axis; `None` for an end that follows from the points.
         least: The y-axis begins at no less, as the measure can't.
+        has_zero: Whether a line marks 0 on the y-axis.
         whole_x: Whether only whole numbers stand at the x-axis.
     """
 
@@ -121,6 +122,7 @@ class Panel:
     interval: Literal["bars", "band"] = "bars"
     y_range: tuple[float | None, float | None] = (None, None)
     least: float = -inf
+    has_zero: bool = False
     whole_x: bool = False
 
 

@@ -165,6 +165,8 @@ def _draw(axis: "Axes", panel: Panel) -> None:
     axis.set_title(_lines(panel.title, _LABEL))
     axis.set_xlabel(_lines(panel.x_title, _LABEL))
     axis.set_ylabel(_lines(panel.y_title, _LABEL))
+    if panel.has_zero:
+        axis.axhline(0, color=PUBLISHED, linewidth=0.8, zorder=0)
     low, high = panel.y_range
     axis.set_ylim(bottom=max(axis.get_ylim()[0], panel.least) if low is None else low, top=high)
     if panel.whole_x:

@@ -67,6 +67,11 @@ def _plots(findings: Findings, metrics: Sequence[str]) -> list[Figure]:
         panels = [_bars(findings, metric, shown) for metric in whole]
         columns = 3 if len(shown) <= 6 else 2
         plots.append(Figure("bars", f"Means over cases by setting, {_read(findings)}", panels, columns))
+    if findings.is_own and len(findings.rows) > 1 and has_intervals(findings):
+        is_curve = {*findings.rows} <= on_curves and bool(_x_title(findings))
+        panels = [_differences(findings, metric, is_curve) for metric in metrics if ":" not in metric]
+        title = f"Differences to {findings.report.baseline}, paired by case, {_read(findings)}"
+        plots += [Figure("differences", title, panels)] if panels else []
     return plots
 
 
@@ -117,6 +122,26 @@ def _panel(metric: str, x_title: str, series: Sequence[Series]) -> Panel:
     """Return the panel of a measure; its axis begins at 0 or above if the measure can't be negative."""
     known = metric_named(metric)
     return Panel(known.title, x_title, "", series, least=0 if known.bounds[0] >= 0 else -inf)
+
+
+def _differences(findings: Findings, metric: str, is_curve: bool) -> Panel:
+    """Return the paired differences of a metric to the baseline, which is 0 on a curve and left out of categories."""
+
+    def point(setting: str, x: float | str) -> Point:
+        found = findings.difference(setting, metric)
+        if found is None:
+            return Point(x, 0.0 if setting == findings.report.baseline else None)
+        return Point(x, found.value, found.ci_low, found.ci_high, [*found.by_case.values()])
+
+    if is_curve:
+        series = [
+            Series(label, [point(setting, x) for x, setting in curve.points], style=number)
+            for number, (label, curve) in enumerate(findings.report.curves.items())
+        ]
+        return Panel(metric_named(metric).title, _x_title(findings), "", series, has_zero=True)
+    others = [setting for setting in findings.rows if setting != findings.report.baseline]
+    series = [Series("here", [point(setting, setting) for setting in others], style=1)]
+    return Panel(metric_named(metric).title, "", "", series, "bars", has_zero=True)
 
 
 def _x_title(findings: Findings) -> str:
