@@ -186,6 +186,11 @@ def test_an_experiment_of_ones_own_is_compared_with_the_setting_that_is_named() 
     assert report_of_experiment(experiment).name == "rules-or-not"
     own = report_of_experiment(experiment, "without", ["dist3", "sim@2"])
     assert (own.baseline, own.metrics) == ("without", ("dist3", "sim@2"))
+    assert own.name == "rules-or-not-dist3-sim-2-against-without"  # which leaves the whole report as it is
+    many = [f"dist3@{number}" for number in range(40)]
+    names = {report_of_experiment(experiment, None, many[:number]).name for number in (38, 39, 40)}
+    assert len(names) == 3
+    assert max(map(len, names)) < 120
     assert {"dist3", "without_sense", "repeated_lines"} <= {*report_of_experiment(experiment).metrics}
     assert report_of_experiment(experiment, None, ["without_sense"]).metrics == ("without_sense",)
     with pytest.raises(UsageError, match="--baseline witout: no such setting"):
