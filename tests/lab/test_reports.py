@@ -21,9 +21,7 @@ from tertulia.lab.reports.report_document import report_document
 from tertulia.lab.reports.report_making import Measurers, make_report
 from tertulia.lab.reports.report_page import report_page
 from tertulia.lab.reports.report_summary import claim_of, condition_of
-from tertulia.lab.reports.report_tables import (
-    figures_table,
-)
+from tertulia.lab.reports.report_tables import cases_table, figures_table
 from tertulia.metrics.statistics import case_mean, paired_difference
 from tertulia.models.loading import rehearsal_of
 from tertulia.models.rehearsal import RehearsalEmbedder
@@ -277,6 +275,16 @@ def test_a_setting_that_changes_nothing_is_named() -> None:
     assert found.unchanged == {"RMp": 1}
     text = "\n".join(markdown(report_page(found), {}))
     assert "RMp has the lines of Full in 1 case: nothing was changed there" in text
+
+
+def test_a_page_of_ones_own_study_has_nothing_of_papers() -> None:
+    found = found_in_no_store("table2", ["dist1", "sim"], ("I saw the sea", "the wide sea", "no sea"))
+    report = found.report.model_copy(update={"source": "", "published": {}, "unmeasured": ()})
+    own = replace(found, report=report)
+    text = "\n".join(markdown(report_page(own), {}))
+    assert not [word for word in ("paper", "verdict |", "reproduced", "bounded", "would decide") if word in text]
+    trials = {row["trials"] for row in rows(cases_table(own))}
+    assert trials == {3}  # of sim, too, which is of pairs
 
 
 def test_a_page_says_on_what_its_conversations_were_computed(

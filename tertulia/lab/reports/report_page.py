@@ -23,6 +23,15 @@ from tertulia.lab.reports.report_tables import (
 from tertulia.lab.reports.verdicts import tally
 from tertulia.state.text import counted
 
+_OF_VERDICTS = (
+    "reproduced: what should be above 0 is, not reproduced: it is below; tested two-sided at 5 %, the orderings on the "
+    "primary outcome as one family, the others as another (Holm). bounded: neither, and smaller than published, at 95 "
+    "%. no more than the control: above 0, but a stand-in without weights, which only takes up words of its prompt, shows "
+    "it in the same conversations as well, and no less.",
+    "would decide: so many trials of each of these cases, or so many cases, bring the interval off 0 if the figure "
+    "stays as it is.",
+)
+
 REHEARSED = "Rehearsed: a stand-in without weights spoke. Nothing on this page means anything."
 
 
@@ -189,18 +198,7 @@ def _reading(findings: Findings) -> Iterator[Block]:
                 "Differences are to the baseline, paired by case, on the same trials; cases above: in how many the "
                 "figure is higher. The effect size is Hedges' g of paired differences.",
             ),
-            (
-                None,
-                "reproduced: what should be above 0 is, not reproduced: it is below; tested two-sided at 5 %, the "
-                "orderings on the primary outcome as one family, the others as another (Holm). bounded: neither, and "
-                "smaller than published, at 95 %. no more than the control: above 0, but a stand-in without weights, "
-                "which only takes up words of its prompt, shows it in the same conversations as well, and no less.",
-            ),
-            (
-                None,
-                "would decide: so many trials of each of these cases, or so many cases, bring the interval off 0 if "
-                "the figure stays as it is.",
-            ),
+            *((None, text) for text in (_OF_VERDICTS if findings.verdicts else ())),
             *((metric_named(metric).title, metric_named(metric).meaning) for metric in findings.metrics),
         ]
     )
