@@ -11,6 +11,7 @@ from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.results import Results, read_results
 from tertulia.lab.experiments.running import InProcessExecutor, run_experiment
 from tertulia.lab.pages.page import Paragraph, Table
+from tertulia.lab.pages.page_data import csv_lines, data_tables
 from tertulia.lab.pages.page_html import html_page
 from tertulia.lab.pages.page_markdown import markdown
 from tertulia.lab.reports.measures import Measuring
@@ -21,7 +22,7 @@ from tertulia.lab.reports.report_document import report_document
 from tertulia.lab.reports.report_making import Measurers, make_report
 from tertulia.lab.reports.report_page import report_page
 from tertulia.lab.reports.report_summary import claim_of, condition_of
-from tertulia.lab.reports.report_tables import cases_table, figures_table
+from tertulia.lab.reports.report_tables import cases_table, figures_table, means_data
 from tertulia.metrics.statistics import case_mean, paired_difference
 from tertulia.models.loading import rehearsal_of
 from tertulia.models.rehearsal import RehearsalEmbedder
@@ -283,6 +284,10 @@ def test_a_page_of_ones_own_study_has_nothing_of_papers() -> None:
     own = replace(found, report=report)
     text = "\n".join(markdown(report_page(own), {}))
     assert not [word for word in ("paper", "verdict |", "reproduced", "bounded", "would decide") if word in text]
+    assert rows(means_data(own))[0]["mean"] == own.mean(own.rows[0], "dist1").value
+    tables = {table.name: "\n".join(csv_lines(table)) for table in data_tables(report_page(own))}
+    assert tables["means"].startswith("metric,setting,mean,ci_low,ci_high,cases,control\n")
+    assert not [name for name, text in tables.items() if "−" in text or "setting_0" in text]
     trials = {row["trials"] for row in rows(cases_table(own))}
     assert trials == {3}  # of sim, too, which is of pairs
 

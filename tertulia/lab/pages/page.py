@@ -48,6 +48,7 @@ class Table:
         title: Its caption.
         rows: A cell for each column.
         on_page: Whether it is on the page; else in data files alone.
+        is_data: Whether it is in data files; else, as its cells are for people, on the page alone.
         is_grouped: Whether rows with the same first cell belong together.
     """
 
@@ -57,6 +58,7 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     on_page: bool = True
     is_grouped: bool = False
+    is_data: bool = True
 
 
 #: A column, and how its cell is taken of a thing.
@@ -190,8 +192,8 @@ class Page:
             yield from section.blocks
 
     def tables(self) -> list[Table]:
-        """Return all tables, including those that are written as data only."""
-        return [block for block in self.blocks() if isinstance(block, Table)]
+        """Return the tables that are written as data."""
+        return [block for block in self.blocks() if isinstance(block, Table) and block.is_data]
 
     def figures(self) -> list[Figure]:
         """Return the figures."""
