@@ -201,12 +201,12 @@ def test_one_case_says_that_it_has_no_interval_and_how_to_get_one(findings: Find
     assert sentence.endswith("Take all cases of it: tidewell:all")
     assert means_table(found).columns[0].title == "no intervals"
     (plot,) = report_plots(found)
-    assert plot.title == "Means over cases along λ, of one case, so without intervals"
+    assert plot.title.endswith("Means over cases along λ, of one case, so without intervals; small points: cases")
 
 
 def test_a_number_that_differs_is_drawn_as_a_line_with_the_intervals_of_the_table(findings: Findings) -> None:
-    (plot,) = report_plots(findings)
-    assert plot.title == "Means over cases along λ, with 95 % intervals"
+    plot, _ = report_plots(findings)
+    assert plot.title.endswith("Means over cases along λ, with 95 % intervals; small points: cases")
     (points,) = ([*series.points] for series in plot.panels[0].series)
     assert [point.x for point in points] == [0, 1]
     table = means_table(findings)

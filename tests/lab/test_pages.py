@@ -29,7 +29,7 @@ from tertulia.lab.pages.page_data import csv_lines, frame, write_parquet
 from tertulia.lab.pages.page_files import check_report_folder, write_page
 from tertulia.lab.pages.page_html import html_page
 from tertulia.lab.pages.page_markdown import markdown
-from tertulia.lab.pages.plots import drawn
+from tertulia.lab.pages.plots import drawn, drawn_panels
 from tertulia.state.errors import UsageError
 
 #: What a setting's or a case's name may hold.
@@ -132,13 +132,13 @@ class Seen(HTMLParser):
 
 def seen(page: Page) -> Seen:
     parser = Seen()
-    parser.feed("\n".join(html_page(page, {figure.name: drawn(figure) for figure in page.figures()})))
+    parser.feed("\n".join(html_page(page, {figure.name: drawn_panels(figure) for figure in page.figures()})))
     return parser
 
 
 def test_an_html_page_has_its_plots_in_it_and_asks_for_nothing() -> None:
     found = seen(a_page())
-    assert found.tags.count("svg") == 2
+    assert found.tags.count("svg") == 3  # a panel each, so that they wrap
     assert not CALLED & set(found.tags)
     assert all(address.startswith("#") for address in found.addresses)
     assert len(found.ids) == len(set(found.ids))  # ids of one plot are not those of another

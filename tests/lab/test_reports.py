@@ -11,6 +11,7 @@ from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.results import Results, read_results
 from tertulia.lab.experiments.running import InProcessExecutor, run_experiment
 from tertulia.lab.pages.page import Paragraph, Table
+from tertulia.lab.pages.page_data import csv_lines, data_tables
 from tertulia.lab.pages.page_html import html_page
 from tertulia.lab.pages.page_markdown import markdown
 from tertulia.lab.reports.measures import Measuring
@@ -21,9 +22,7 @@ from tertulia.lab.reports.report_document import report_document
 from tertulia.lab.reports.report_making import Measurers, make_report
 from tertulia.lab.reports.report_page import report_page
 from tertulia.lab.reports.report_summary import claim_of, condition_of
-from tertulia.lab.reports.report_tables import (
-    figures_table,
-)
+from tertulia.lab.reports.report_tables import cases_table, figures_table, means_data
 from tertulia.metrics.statistics import case_mean, paired_difference
 from tertulia.models.loading import rehearsal_of
 from tertulia.models.rehearsal import RehearsalEmbedder
@@ -186,6 +185,11 @@ def test_an_experiment_of_ones_own_is_compared_with_the_setting_that_is_named() 
     assert report_of_experiment(experiment).name == "rules-or-not"
     own = report_of_experiment(experiment, "without", ["dist3", "sim@2"])
     assert (own.baseline, own.metrics) == ("without", ("dist3", "sim@2"))
+    assert own.name == "rules-or-not-dist3-sim-2-against-without"  # which leaves the whole report as it is
+    many = [f"dist3@{number}" for number in range(40)]
+    names = {report_of_experiment(experiment, None, many[:number]).name for number in (38, 39, 40)}
+    assert len(names) == 3
+    assert max(map(len, names)) < 120
     assert {"dist3", "without_sense", "repeated_lines"} <= {*report_of_experiment(experiment).metrics}
     assert report_of_experiment(experiment, None, ["without_sense"]).metrics == ("without_sense",)
     with pytest.raises(UsageError, match="--baseline witout: no such setting"):
@@ -272,6 +276,20 @@ def test_a_setting_that_changes_nothing_is_named() -> None:
     assert found.unchanged == {"RMp": 1}
     text = "\n".join(markdown(report_page(found), {}))
     assert "RMp has the lines of Full in 1 case: nothing was changed there" in text
+
+
+def test_a_page_of_ones_own_study_has_nothing_of_papers() -> None:
+    found = found_in_no_store("table2", ["dist1", "sim"], ("I saw the sea", "the wide sea", "no sea"))
+    report = found.report.model_copy(update={"source": "", "published": {}, "unmeasured": ()})
+    own = replace(found, report=report)
+    text = "\n".join(markdown(report_page(own), {}))
+    assert not [word for word in ("paper", "verdict |", "reproduced", "bounded", "would decide") if word in text]
+    assert rows(means_data(own))[0]["mean"] == own.mean(own.rows[0], "dist1").value
+    tables = {table.name: "\n".join(csv_lines(table)) for table in data_tables(report_page(own))}
+    assert tables["means"].startswith("metric,setting,mean,ci_low,ci_high,cases,control\n")
+    assert not [name for name, text in tables.items() if "−" in text or "setting_0" in text]
+    trials = {row["trials"] for row in rows(cases_table(own))}
+    assert trials == {3}  # of sim, too, which is of pairs
 
 
 def test_a_page_says_on_what_its_conversations_were_computed(

@@ -8,7 +8,7 @@ from support.viewer_views import watched
 from tertulia.lab.pages.page import Column, Commands, Figure, Items, Panel, Paragraph, Point, Section, Series, Table
 from tertulia.lab.pages.page import Page as Report
 from tertulia.lab.pages.page_html import html_page
-from tertulia.lab.pages.plots import drawn
+from tertulia.lab.pages.plots import drawn_panels
 
 _SMALLEST = """() => {
     const words = (element) => element.tagName === "text" || (!element.closest("svg") && element.textContent.trim());
@@ -42,8 +42,17 @@ def a_report() -> Report:
 def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of a report's file."""
     file, page = tmp_path_factory.mktemp("report") / "arms.html", a_report()
-    file.write_text("\n".join(html_page(page, {figure.name: drawn(figure) for figure in page.figures()})))
+    file.write_text("\n".join(html_page(page, {figure.name: drawn_panels(figure) for figure in page.figures()})))
     return file.as_uri()
+
+
+@pytest.mark.access
+@pytest.mark.parametrize("width", [390, 1000])
+def test_panels_wrap_so_that_none_is_cut_off(page: Page, report: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(report)
+    cut = "figure => figure.scrollWidth > figure.clientWidth"
+    assert page.evaluate(f"[...document.querySelectorAll('figure .scroller')].filter({cut}).length") == 0
 
 
 @pytest.mark.access

@@ -6,6 +6,7 @@ Nothing here knows the form in which it is written: Markdown (page_markdown.py),
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Literal, TypeVar
 
 T = TypeVar("T")
@@ -47,6 +48,7 @@ class Table:
         title: Its caption.
         rows: A cell for each column.
         on_page: Whether it is on the page; else in data files alone.
+        is_data: Whether it is in data files; else, as its cells are for people, on the page alone.
         is_grouped: Whether rows with the same first cell belong together.
     """
 
@@ -56,6 +58,7 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     on_page: bool = True
     is_grouped: bool = False
+    is_data: bool = True
 
 
 #: A column, and how its cell is taken of a thing.
@@ -108,6 +111,8 @@ class Panel:
         kind: Lines over numbers, or bars over categories.
         interval: Whether intervals of lines are bars or bands.
         y_range: The ends of the y-axis; `None` for an end that follows from the points.
+        least: The y-axis begins at no less, as the measure can't.
+        has_zero: Whether a line marks 0 on the y-axis.
         whole_x: Whether only whole numbers stand at the x-axis.
     """
 
@@ -118,12 +123,14 @@ class Panel:
     kind: Literal["lines", "bars"] = "lines"
     interval: Literal["bars", "band"] = "bars"
     y_range: tuple[float | None, float | None] = (None, None)
+    least: float = -inf
+    has_zero: bool = False
     whole_x: bool = False
 
 
 @dataclass(frozen=True)
 class Figure:
-    """Panels in one file, which has this name before its ending; the title is also read aloud instead of the plot."""
+    """Panels in one file, which has this name before its ending; the title is in it, and is read aloud on a page."""
 
     name: str
     title: str
@@ -185,8 +192,8 @@ class Page:
             yield from section.blocks
 
     def tables(self) -> list[Table]:
-        """Return all tables, including those that are written as data only."""
-        return [block for block in self.blocks() if isinstance(block, Table)]
+        """Return the tables that are written as data."""
+        return [block for block in self.blocks() if isinstance(block, Table) and block.is_data]
 
     def figures(self) -> list[Figure]:
         """Return the figures."""

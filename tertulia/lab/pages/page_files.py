@@ -8,7 +8,7 @@ from tertulia.lab.pages.page import Page
 from tertulia.lab.pages.page_data import check_parquet, csv_lines, data_tables, write_parquet
 from tertulia.lab.pages.page_html import html_page
 from tertulia.lab.pages.page_markdown import markdown
-from tertulia.lab.pages.plots import check_plots, drawn, file_of
+from tertulia.lab.pages.plots import check_plots, drawn, drawn_panels, file_of
 from tertulia.state.documents import Document
 from tertulia.state.errors import UsageError
 from tertulia.state.written_files import check_file, refuse_link, write_lines
@@ -59,15 +59,15 @@ def write_page(page: Page, document: Document, folder: Path) -> list[Path]:
         UsageError: The writer of plots or data is not installed.
         OSError: A file can't be written.
     """
-    drawings = {figure.name: drawn(figure) for figure in page.figures()}
-    plots = {figure.name: f"{page.name}_{file_of(figure)}" for figure in page.figures()}
+    figures = page.figures()
+    plots = {figure.name: f"{page.name}_{file_of(figure)}" for figure in figures}
     files = [folder / f"{page.name}{ending}" for ending in _PAGES]
     write_lines(files[0], markdown(page, plots))
-    write_lines(files[1], html_page(page, drawings))
+    write_lines(files[1], html_page(page, {figure.name: drawn_panels(figure) for figure in figures}))
     write_lines(files[2], [json.dumps(document)])
-    for name, drawing in drawings.items():
-        write_lines(folder / plots[name], drawing.splitlines())
-        files.append(folder / plots[name])
+    for figure in figures:
+        files.append(folder / plots[figure.name])
+        write_lines(files[-1], drawn(figure).splitlines())
     for ending, text in page.beside.items():
         files.append(folder / f"{page.name}_{ending}")
         write_lines(files[-1], text.splitlines())

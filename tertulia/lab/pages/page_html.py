@@ -5,7 +5,7 @@ the colours of the page too, and so follow its theme, which is the system's.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -54,8 +54,8 @@ _STYLE = re.compile(r'\bstyle="[^"]*"')
 _COLOR = re.compile(r"#[0-9a-f]{6}\b")
 
 
-def html_page(page: Page, drawings: Mapping[str, str]) -> Iterator[str]:
-    """Yield the lines of a page, with the SVG of a figure by its name (`plots.drawn`); other figures are left out."""
+def html_page(page: Page, drawings: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a page, with the panels of a figure by its name (`drawn_panels`); others are left out."""
     yield "<!DOCTYPE html>"
     yield '<html lang="en">'
     yield f'<head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
@@ -75,7 +75,7 @@ def html_page(page: Page, drawings: Mapping[str, str]) -> Iterator[str]:
     yield "</main></body></html>"
 
 
-def _block(block: Block, drawings: Mapping[str, str]) -> Iterator[str]:
+def _block(block: Block, drawings: Mapping[str, Sequence[str]]) -> Iterator[str]:
     match block:
         case Paragraph():
             yield f"<p{_WARNING if block.is_warning else ''}>{_text(block.text)}</p>"
@@ -87,10 +87,13 @@ def _block(block: Block, drawings: Mapping[str, str]) -> Iterator[str]:
         case Table() if block.on_page:
             yield from _table(block)
         case Figure() if block.name in drawings:
-            drawing = inlined(drawings[block.name], block.name)
             title = _text(block.title)
-            drawing = drawing.replace("<svg", f'<svg role="img" aria-label="{title}"', 1)
-            yield f"<figure><figcaption>{title}</figcaption>{_scroller(title)}{drawing}</div></figure>"
+            yield f"<figure><figcaption>{title}</figcaption>{_scroller(title)}"
+            for at, (panel, drawing) in enumerate(zip(block.panels, drawings[block.name], strict=True)):
+                label = f"{_text(panel.title)}: {title}" if panel.title else title
+                svg = inlined(drawing, f"{block.name}-{at}")
+                yield svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+            yield "</div></figure>"
         case _:
             pass
 

@@ -7,6 +7,7 @@ import io
 import textwrap
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from math import nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -45,9 +46,9 @@ STYLES = (
 PUBLISHED = "#666666"
 
 #: The size of a panel in inches.
-_WIDTH, _HEIGHT = 3.3, 2.3
+_WIDTH, _HEIGHT = 3.0, 2.3
 
-#: The least size of a figure with a title in inches, for each of its columns and lines.
+#: The least size in inches of a figure with a title and one panel.
 _ALONE = 5.0, 3.4
 
 #: The size of letters in points.
@@ -82,15 +83,15 @@ def file_of(figure: Figure) -> str:
     return f"{figure.name}.svg"
 
 
-def drawn(figure: Figure) -> str:
-    """Return a figure as SVG.
+def drawn(figure: Figure, is_titled: bool = True) -> str:
+    """Return a figure as SVG, with its title above it unless the page has that.
 
     Raises:
         UsageError: matplotlib is not installed.
     """
     import matplotlib
 
-    canvas = canvas_of(figure)
+    canvas = canvas_of(figure, is_titled=is_titled)
     written = io.StringIO()
     with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # the file's viewer has its own fonts
@@ -98,12 +99,20 @@ def drawn(figure: Figure) -> str:
     return written.getvalue()
 
 
-def canvas_of(figure: Figure, kind: "type[Canvas] | None" = None, title: str = "") -> "Canvas":
-    """Return a figure as one of matplotlib.
+def drawn_panels(figure: Figure) -> list[str]:
+    """Return each panel as an SVG of its own, without the title, so that a page can wrap them.
+
+    Raises:
+        UsageError: matplotlib is not installed.
+    """
+    return [drawn(replace(figure, panels=[panel]), is_titled=False) for panel in figure.panels]
+
+
+def canvas_of(figure: Figure, kind: "type[Canvas] | None" = None, is_titled: bool = True) -> "Canvas":
+    """Return a figure as one of matplotlib; its title is above it, in lines as wide as it is.
 
     Args:
         kind: Its class; that of matplotlib by default.
-        title: The text above it, in lines as wide as it is.
 
     Raises:
         UsageError: matplotlib is not installed.
@@ -115,10 +124,9 @@ def canvas_of(figure: Figure, kind: "type[Canvas] | None" = None, title: str = "
     with matplotlib.rc_context(_SETTINGS):
         columns = min(figure.columns, len(figure.panels))
         lines = -(-len(figure.panels) // columns)
-        height = _ALONE[1] if title else _HEIGHT
-        canvas = (kind or Canvas)(
-            figsize=(max(_width(figure), _ALONE[0] if title else 0) * columns, height * lines), layout="constrained"
-        )
+        is_alone = is_titled and len(figure.panels) == 1
+        width, height = max(_width(figure), _ALONE[0] if is_alone else 0), _ALONE[1] if is_alone else _HEIGHT
+        canvas = (kind or Canvas)(figsize=(width * columns, height * lines), layout="constrained")
         axes = canvas.subplots(lines, columns, squeeze=False).flat
         for panel, axis in zip(figure.panels, axes, strict=False):
             _draw(axis, panel)
@@ -128,12 +136,10 @@ def canvas_of(figure: Figure, kind: "type[Canvas] | None" = None, title: str = "
         handles = {label: handle for axis in canvas.axes for handle, label in _legend(axis)}
         if len(handles) > 1:
             entries = max(1, min(len(handles), letters // (max(map(len, handles)) + 8)))
-            place: Any = "outside lower left" if title else "outside upper left"
+            place: Any = "outside lower left" if is_titled else "outside upper left"
             canvas.legend(handles.values(), handles, loc=place, ncols=entries, frameon=False)
-        if title:
-            canvas.suptitle(
-                "\n".join(textwrap.wrap(clean(title).replace(" %", "\N{NO-BREAK SPACE}%"), letters)), fontsize=FONT_SIZE
-            )
+        if is_titled:
+            canvas.suptitle(_lines(figure.title.replace(" %", "\N{NO-BREAK SPACE}%"), letters), fontsize=FONT_SIZE)
     return canvas
 
 
@@ -156,11 +162,13 @@ def _draw(axis: "Axes", panel: Panel) -> None:
             _bars(axis, panel, place, style)
         else:
             _line(axis, series, style, panel.interval == "band")
-    axis.set_title(_label(panel.title))
-    axis.set_xlabel(_label(panel.x_title))
-    axis.set_ylabel(_label(panel.y_title))
+    axis.set_title(_lines(panel.title, _LABEL))
+    axis.set_xlabel(_lines(panel.x_title, _LABEL))
+    axis.set_ylabel(_lines(panel.y_title, _LABEL))
+    if panel.has_zero:
+        axis.axhline(0, color=PUBLISHED, linewidth=0.8, zorder=0)
     low, high = panel.y_range
-    axis.set_ylim(bottom=low, top=high)
+    axis.set_ylim(bottom=max(axis.get_ylim()[0], panel.least) if low is None else low, top=high)
     if panel.whole_x:
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
 
@@ -246,5 +254,14 @@ def _categories(panel: Panel) -> list[float | str]:
 
 def _label(text: str) -> str:
     """Return text of any origin as a short label; matplotlib passes over those that begin with `_`."""
-    shown = shortened(clean(text), _LABEL).encode("utf-8", "replace").decode()
+    shown = _sendable(shortened(clean(text), _LABEL))
     return f" {shown}" if shown.startswith("_") else shown
+
+
+def _lines(text: str, letters: int) -> str:
+    """Return text of any origin in lines of at most so many letters."""
+    return _sendable("\n".join(textwrap.wrap(clean(text), letters)))
+
+
+def _sendable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()

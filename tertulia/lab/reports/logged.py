@@ -1,4 +1,4 @@
-"""Compare logged dialogues of the cases with generated ones: each by itself, over as many utterances."""
+"""Compare the dialogues that cases come with, logged or written, with generated ones: each by itself, as long."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -10,9 +10,6 @@ from tertulia.metrics.diversity import Dialogue, distinct_n, mean, words_per_utt
 from tertulia.runs.access.named_files import is_shipped
 from tertulia.state.errors import TertuliaError
 from tertulia.views.measuring.dialogues import is_log, logged_dialogue
-
-#: The name of the log's row.
-LOGGED = "as logged"
 
 _COLUMNS = (
     Column("setting", "setting"),
@@ -28,8 +25,9 @@ def logged_section(
 ) -> Section | None:
     """Return the figures of single dialogues, generated and logged; `None` if no case has a logged dialogue.
 
-    A case has one logged dialogue, so figures over its trials can't be compared with it. Its own figures can: those of
-    each generated dialogue, and of as many of the first logged utterances as a dialogue of the baseline has.
+    A case of a log has the dialogue that was had; one of a shipped town has one that was written for it. It is one, so
+    figures over a case's trials can't be compared with it. Its own figures can: those of each generated dialogue, and
+    of as many of the first logged utterances as a dialogue of the baseline has.
 
     Args:
         may_read: Whether the log of a case is read: a store may name a folder that is none of its sender's business.
@@ -39,15 +37,22 @@ def logged_section(
     beginnings = [(run.case, logged[run.case][: len(run.dialogue)]) for run in compared if run.setting == baseline]
     if not beginnings:
         return None
-    rows = [_row(LOGGED, beginnings)]
+    is_written = all(is_shipped(case) for case, _ in beginnings)
+    known = "written" if is_written else "logged"
+    rows = [[*_row(f"as {known}", beginnings)[:-1], len({case for case, _ in beginnings})]]
     for setting in dict.fromkeys(run.setting for run in compared):
         rows.append(_row(setting, [(run.case, run.dialogue) for run in compared if run.setting == setting]))
-    text = (
-        "The cases come from a log, which has the dialogue that was had there. Dist-N is taken within a dialogue here, "
-        "over as many utterances of the logged one, and averaged over cases."
+    origin = (
+        "Each case of a shipped town comes with a dialogue that was written for the town"
+        if is_written
+        else "The cases come from a log, which has the dialogue that was had there"
     )
-    table = Table("logged", "Single dialogues, logged and generated", _COLUMNS, rows)
-    return Section("Beside the log", [Paragraph(text), table])
+    text = (
+        f"{origin}. Dist-N is taken within a dialogue here, over as many utterances of the {known} one, and averaged "
+        "over cases."
+    )
+    table = Table("logged", f"Single dialogues, {known} and generated", _COLUMNS, rows)
+    return Section("Beside the written dialogues" if is_written else "Beside the log", [Paragraph(text), table])
 
 
 def _row(setting: str, dialogues: Sequence[tuple[str, Dialogue]]) -> list[str | float | int | None]:

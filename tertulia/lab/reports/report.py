@@ -7,6 +7,7 @@
 Source: APP §2 (means over cases); the reports themselves: tertulia/lab/reports/papers.py.
 """
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -28,6 +29,9 @@ from tertulia.state.store import Store
 
 #: Characters that a name of a file or a folder does not have.
 _NOT_IN_FILE_NAMES = re.compile(r"[^\w.-]+")
+
+#: Characters of a report's name at most, before a digest of the rest.
+_LONGEST = 100
 
 #: Metrics that are compared of settings that no paper has.
 METRICS = (
@@ -76,6 +80,11 @@ class Findings:
     def rehearsed(self) -> bool:
         """Whether a stand-in without weights spoke, so that the figures mean nothing."""
         return any(found.run.rehearsed for found in self.results.runs)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is on a user's experiment, of which nothing was published."""
+        return not self.report.source
 
     @cached_property
     def shared(self) -> Mapping[str, int]:
@@ -232,6 +241,16 @@ def slug(name: str) -> str:
     return _NOT_IN_FILE_NAMES.sub("-", name).strip("-.") or "experiment"
 
 
+def _report_name(experiment: Experiment, baseline: str | None, metrics: Sequence[str] | None) -> str:
+    """Return the name of a report: one with other metrics or another baseline does not overwrite the whole one."""
+    parts = [experiment.name, *(metrics or ()), *(["against", baseline] if baseline else [])]
+    name = slug("-".join(parts))
+    if len(parts) == 1 or len(name) <= _LONGEST:
+        return name
+    digest = hashlib.blake2b("\n".join(parts).encode("utf-8", "surrogatepass"), digest_size=3).hexdigest()
+    return f"{name[:_LONGEST]}-{digest}"
+
+
 def report_of_experiment(
     experiment: Experiment, baseline: str | None = None, metrics: Sequence[str] | None = None, axis: Axis | None = None
 ) -> Report:
@@ -250,7 +269,7 @@ def report_of_experiment(
         if metric.partition("@")[0].partition(":")[0] not in metrics_by_name():
             raise UsageError(f"--metric {metric}: unknown{nearest_hint(metric, [*metrics_by_name()])}")
     return Report(
-        name=slug(experiment.name),
+        name=_report_name(experiment, baseline, metrics),
         title=f"Experiment {experiment.name}",
         question=experiment.description,
         source="",

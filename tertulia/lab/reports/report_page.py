@@ -1,6 +1,7 @@
 """A report as a page: its origin, figures next to the published ones, verdicts, and cost."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tertulia.lab.experiments.plan import plan_digest, size_phrase
 from tertulia.lab.experiments.progress import duration
@@ -15,6 +16,7 @@ from tertulia.lab.reports.report_tables import (
     cases_table,
     cost_table,
     figures_table,
+    means_data,
     runs_table,
     settings_table,
     sources_table,
@@ -22,6 +24,15 @@ from tertulia.lab.reports.report_tables import (
 )
 from tertulia.lab.reports.verdicts import tally
 from tertulia.state.text import counted
+
+_OF_VERDICTS = (
+    "reproduced: what should be above 0 is, not reproduced: it is below; tested two-sided at 5 %, the orderings on the "
+    "primary outcome as one family, the others as another (Holm). bounded: neither, and smaller than published, at 95 "
+    "%. no more than the control: above 0, but a stand-in without weights, which only takes up words of its prompt, "
+    "shows it in the same conversations as well, and no less.",
+    "would decide: so many trials of each of these cases, or so many cases, bring the interval off 0 if the figure "
+    "stays as it is.",
+)
 
 REHEARSED = "Rehearsed: a stand-in without weights spoke. Nothing on this page means anything."
 
@@ -102,11 +113,12 @@ def _facts(findings: Findings, planned: int) -> Iterator[tuple[str, str]]:
 def _took(findings: Findings) -> str:
     spent = total_cost(findings.costs.values())
     cost, provenance = spent.cost, findings.provenance
+    model_s = duration(cost.seconds) if cost.seconds >= 90 else f"{cost.seconds:.1f} s"  # as in the table of costs
     parts = [
         f"{spent.utterances:,} utterances",
         f"{cost.calls:,} calls",
         f"{cost.prompt_tokens:,} tokens read and {cost.reply_tokens:,} written",
-        f"{duration(cost.seconds)} of the model's time",
+        f"{model_s} of the model's time",
     ]
     if provenance.wall_s is not None and provenance.cpu_s is not None:
         new = counted(provenance.new, "conversation")
@@ -147,13 +159,15 @@ def _figures(findings: Findings) -> Iterator[Block]:
         return
     has_people = any(":" in metric for metric in findings.metrics)
     if not has_people:
-        yield first_table(findings)
+        yield replace(first_table(findings), is_data=False) if findings.is_own else first_table(findings)
     if not findings.verdicts:
         yield Items([(None, sentence) for sentence in differences_in_words(findings)])
     yield from report_plots(findings)
     yield figures_table(findings)
     if findings.report.by_index:
         yield figures_table(findings, at_indices=True)
+    if findings.is_own:
+        yield means_data(findings)
     yield cases_table(findings)
     yield sources_table(findings)
 
@@ -198,18 +212,7 @@ def _reading(findings: Findings) -> Iterator[Block]:
                 "Differences are to the baseline, paired by case, on the same trials; cases above: in how many the "
                 "figure is higher. The effect size is Hedges' g of paired differences.",
             ),
-            (
-                None,
-                "reproduced: what should be above 0 is, not reproduced: it is below; tested two-sided at 5 %, the "
-                "orderings on the primary outcome as one family, the others as another (Holm). bounded: neither, and "
-                "smaller than published, at 95 %. no more than the control: above 0, but a stand-in without weights, "
-                "which only takes up words of its prompt, shows it in the same conversations as well, and no less.",
-            ),
-            (
-                None,
-                "would decide: so many trials of each of these cases, or so many cases, bring the interval off 0 if "
-                "the figure stays as it is.",
-            ),
+            *((None, text) for text in (_OF_VERDICTS if findings.verdicts else ())),
             *((metric_named(metric).title, metric_named(metric).meaning) for metric in findings.metrics),
         ]
     )

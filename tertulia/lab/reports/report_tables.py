@@ -8,7 +8,7 @@ from typing import Any
 from tertulia.lab.pages.page import Cell, Column, Interval, Table, Taken, table_of
 from tertulia.lab.reports.papers import metric_named
 from tertulia.lab.reports.provenance import SettingCost, total_cost
-from tertulia.lab.reports.report import Findings
+from tertulia.lab.reports.report import Findings, mean_of
 from tertulia.lab.reports.verdicts import Verdict
 from tertulia.metrics.album import Estimate
 from tertulia.metrics.statistics import CaseMean, Contrast, Needed
@@ -74,6 +74,10 @@ _FIGURES: Sequence[Taken[_Place]] = (
 )
 
 
+#: The columns that a user's experiment does not have.
+_OF_PAPER = ("paper", "paper_difference", "verdict")
+
+
 def figures_table(findings: Findings, at_indices: bool = False) -> Table:
     """Return a row per metric and setting, with its difference to the baseline; by utterance index for data files."""
     metrics: list[str] = findings.metrics
@@ -82,7 +86,29 @@ def figures_table(findings: Findings, at_indices: bool = False) -> Table:
     places = [_Place(findings, metric, setting) for metric in metrics for setting in findings.rows]
     differences = f"Figures, and differences to {findings.report.baseline}"
     name, title = ("by_index", "By utterance index") if at_indices else ("figures", differences)
-    return table_of(name, title, _FIGURES, places, on_page=not at_indices, is_grouped=True)
+    of_paper = _OF_PAPER if findings.is_own else ()
+    columns = [taken for taken in _FIGURES if taken[0].name not in of_paper]
+    return table_of(name, title, columns, places, on_page=not at_indices, is_grouped=True)
+
+
+def means_data(findings: Findings) -> Table:
+    """Return a row per metric and setting with its mean over cases, and the control's if there is one, for programs."""
+    columns = (
+        Column("metric", "metric"),
+        Column("setting", "setting"),
+        Column("mean", "mean", "number"),
+        Column("ci", "95 % interval", "interval"),
+        Column("cases", "cases", "count"),
+        Column("control", "control", "number"),
+    )
+    rows: list[list[Cell]] = []
+    for metric in findings.metrics:
+        for setting in findings.rows:
+            found = findings.mean(setting, metric)
+            beside = None if findings.rehearsed else findings.control  # a rehearsal is its own
+            control = None if beside is None else mean_of(beside, setting, metric).value
+            rows.append([metric, setting, found.value, interval_of(found), found.cases, control])
+    return Table("means", "Means over cases", columns, rows, on_page=False)
 
 
 def part_of(found: CaseMean | None, name: str) -> Any:
@@ -220,7 +246,7 @@ def _case_rows(findings: Findings) -> Iterator[list[Cell]]:
         for metric, sample in metrics.items():
             for case, figure in sample.items():
                 hours = findings.times[case] - first if case in findings.times else None
-                yield [metric, setting, case, hours, figure.value, max(1, len(figure.without))]
+                yield [metric, setting, case, hours, figure.value, figure.trials]
 
 
 def runs_table(findings: Findings) -> Table:
