@@ -121,8 +121,9 @@ class Host:
             record = self._record(run)
             plan = self._plan(store.start(run), None)
             engines = open_engines(self.model, plan.start, plan.parameters, self._access(plan))
-            entered = store.step(run, record.turns + 1, "", ENTERED, Entered)
-            self._keep(context_of(store, record, engines, self.registry), () if entered is None else entered.unheard)
+            entered = [*store.steps(run, ENTERED, Entered).values()][-1:]  # of the last utterance, or the last rounds
+            unheard = entered[0].unheard if entered else ()
+            self._keep(context_of(store, record, engines, self.registry), unheard)
         return self._contexts[run]
 
     def _record(self, run: str) -> RunRecord:
@@ -237,7 +238,8 @@ class Host:
             context = self._begin(start, (context.run, number) if number > 1 else None)
         if former != entered:
             context.store.save_step(context.run, number, "", ENTERED, entered)
-        cast(HeardStore, context.store).hide(entered.unheard)
+        if cast(HeardStore, context.store).hide(entered.unheard):
+            context.kept.clear()  # read of turns that are hidden now, or are no longer
         return context
 
     def _spoken_in(self, run: str) -> Sequence[Spoken]:

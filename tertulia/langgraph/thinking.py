@@ -7,6 +7,7 @@ from typing import Any, cast
 from tertulia.graphs.cognition import build_cognition_graph
 from tertulia.langgraph.errors import ParentStateError
 from tertulia.langgraph.steps import runtime_of
+from tertulia.langgraph.unheard import HeardStore
 from tertulia.nodes.machinery.node import NodeFunction
 from tertulia.nodes.meeting.prepare import prepare
 from tertulia.nodes.meeting.rounds import read_address
@@ -73,7 +74,8 @@ def entering_mind(context: Context, name: str, turn: int, carried: Mapping[str, 
         is_of_run: Whether the carried mind is of this run, or of the one that it was forked from.
     """
     if carried is not None and is_of_run and carried.keys() >= Mind.__required_keys__ and _latest(carried) < turn:
-        return cast(Mind, carried)
+        store = cast(HeardStore, context.store)
+        return cast(Mind, {**carried, "noticed": [seen for seen in carried["noticed"] if not store.is_hidden(seen)]})
     felt = {key: carried[key] for key in ("emotion", "emotion_strength") if key in carried} if carried else {}
     return cast(Mind, {**first_mind(context, name, turn), **felt})
 

@@ -15,6 +15,7 @@ from langchain_core.messages import (
     ToolMessage,
     trim_messages,
 )
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from support.hosted import HELLO, PEOPLE, graph_of, speaking, thread
@@ -79,6 +80,25 @@ def test_a_trimmed_thread_stays_one_run_and_loses_no_line(tmp_path: Path, people
     assert [turn.text for turn in run.turns] == spoken
     heard = read_by(tmp_path, state["messages"][-1])
     assert [number for number in range(8) if f"zebra{number}" in heard] == [6, 7]
+
+
+@pytest.mark.parametrize("node", ["utterance", "group_chat"])
+def test_trimmed_lines_are_in_no_prompt_of_a_meeting_in_any_form(tmp_path: Path, node: str) -> None:
+    options: Any = {"model": "rehearsal", "removal_factor": 0.5, "store": str(tmp_path / "talk.db")}
+    graph = graph_of(getattr(tertulia.langgraph, node)(["Ana", "Bo"], **options), InMemorySaver())
+    for number in range(6):
+        messages = graph.invoke({"messages": [HumanMessage(f"Ana, Bo: a zebra{number}?")]}, thread())["messages"]
+    gone, kept = messages[:-2], messages[-2:]
+    remove(graph, *gone)
+    while len(said := graph.invoke({"messages": []}, thread())["messages"]) < 3:
+        pass
+    heard = read_by(tmp_path, said[-1])
+    run, turn = place_of(said[-1])
+    turns = tt.open_store(tmp_path / "talk.db").run(run).turns[: turn - 1]
+    first = max(at for at, line in enumerate(turns) if line.text == kept[0].content)
+    assert heard.count("silence)") == sum(later.speaker is None for later in turns[first:])
+    assert not [message.content for message in gone if f"{message.name or 'User'}: {message.content}" in heard]
+    assert kept[-1].content in heard
 
 
 def test_a_summary_and_an_edited_line_begin_a_run_that_keeps_how_lines_came_about(tmp_path: Path) -> None:
