@@ -88,7 +88,8 @@ def utterance(
     graph = StateGraph(SpeakState, input_schema=SpeakInput, output_schema=SpeakOutput)
     graph.add_node("enter", reading_messages(speaking.enter, "enter"))
     graph.add_node("think", as_runnable(speaking.think, "think"))
-    add_utterance(graph, host.nodes("dialogue"), as_node=steps.node, as_router=steps.router)
+    # A guest makes a meeting of a dialogue; a place that a dialogue has not is refused when one is begun.
+    add_utterance(graph, host.nodes("group_chat"), as_node=steps.node, as_router=steps.router)
     graph.add_node("record", reading_messages(speaking.record, "record"))
     graph.add_edge(START, "enter")
     graph.add_edge("enter", "think")

@@ -1,6 +1,6 @@
 """Minds that a host carries: they count in turns of their run, and lines may be removed, edited and inserted."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,6 +12,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 import tertulia.langgraph
 from tertulia.langgraph import ParentStateError
+from tertulia.nodes.meeting.assess import assess
 from tertulia.state.parameters import Order
 
 PEOPLE = ["Ana", "Bo", "Cy"]
@@ -97,3 +98,32 @@ def test_a_step_that_is_not_there_is_told_with_the_nearest(tmp_path: Path) -> No
     graph, config = hosted(tmp_path, interrupt_before="*"), {"configurable": {"thread_id": "1"}}
     graph.invoke({"messages": [("user", "Hi")]}, config)
     assert graph.get_state(config, subgraphs=True).tasks[0].state.next == ("enter",)
+
+
+@tertulia.node("after_assess", reads=["thought"])
+async def critic(state: Mapping[str, Any], runtime: Any) -> Mapping[str, Any]:
+    return {"thought": "A crane is no boat."}
+
+
+@tertulia.node("assess", reads=["active"])
+async def other_assess(state: Mapping[str, Any], runtime: Any) -> Mapping[str, Any]:
+    return await assess(state, runtime)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("people", "said"), [(PEOPLE, []), (PEOPLE[:2], [("user", "Who sold the boat?")])])
+def test_an_utterance_of_three_has_the_places_of_a_meeting(tmp_path: Path, people: list[str], said: list[Any]) -> None:
+    added, store = tertulia.Additions(nodes={"after_assess": critic, "assess": other_assess}), str(tmp_path / "t.db")
+    speak = tertulia.langgraph.utterance(people, model="rehearsal", additions=added, store=store)
+    heard = speak.invoke({"messages": said})["utterance"]
+    assert "A crane is no boat." in " ".join(unit["text"] for unit in heard["units"])
+
+
+def test_a_place_of_meetings_is_refused_in_a_dialogue(tmp_path: Path) -> None:
+    store = str(tmp_path / "t.db")
+    for options in (
+        {"additions": tertulia.Additions(nodes={"after_assess": critic})},
+        {"settings": {"nodes.assess": "assess"}},
+    ):
+        speak = tertulia.langgraph.utterance(PEOPLE[:2], model="rehearsal", store=store, **options)
+        with pytest.raises(tertulia.UsageError, match=r"a dialogue of two has no place .*; it is one of meetings"):
+            speak.invoke({"messages": []})
