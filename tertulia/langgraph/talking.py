@@ -158,11 +158,11 @@ class _Talking:
         mechanisms = tuple(self._host.registry.mechanisms)
         topic = text_field(state, "topic")
         start = cast(Meeting, start_of(self._people, guests, topic, self._place, mechanisms, is_meeting=True))
+        carried = minds_field(state, start.names)
         context = self._host.conversation(start, lines, before)
         async with self._host.lock(context.run):
             await prepare_all(context)
         turn, now_s = next_turn(context)
-        carried = minds_field(state)
         parent = context.store.run(context.run).parent
         goes_on = before is not None and before[0] in (context.run, parent and parent[0])
         minds = {name: entering_mind(context, name, turn, carried.get(name), is_of_run=goes_on) for name in start.names}

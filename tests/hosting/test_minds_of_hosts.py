@@ -92,6 +92,25 @@ def test_a_partial_mind_is_completed_and_a_wrong_one_is_told(tmp_path: Path) -> 
             graph.invoke({"messages": []}, config)
 
 
+@pytest.mark.parametrize(
+    ("minds", "says"),
+    [
+        ({"Zed": {}}, r"^minds: 'Zed' is nobody in this meeting \(known: Ana, Bo, Cy, User\)"),
+        ({"Boo": {}}, r"^minds: 'Boo' is nobody in this meeting.*Bo"),
+        ({"Ana": {"foo": 1}}, r"^minds: Ana: unknown field 'foo'"),
+        ({"Ana": {"emotoin": "sad"}}, r"^minds: Ana: unknown field 'emotoin'.*emotion"),
+        ({"Ana": {"emotion_strength": "much"}}, r"^minds: Ana: emotion_strength='much': "),
+    ],
+)
+def test_a_mind_of_nobody_and_an_unknown_field_are_told_before_anything_runs(
+    tmp_path: Path, minds: Any, says: str
+) -> None:
+    graph, config = hosted(tmp_path), {"configurable": {"thread_id": "1"}}
+    with pytest.raises(ParentStateError, match=says):
+        graph.invoke({"messages": [("user", "Hi")], "minds": minds}, config)
+    assert not (tmp_path / "t.db").exists() or not tertulia.open_store(tmp_path / "t.db").runs()
+
+
 def test_a_step_that_is_not_there_is_told_with_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(tertulia.UsageError, match=r"interrupt_before=thnk: there is no such step.*think.*are enter"):
         hosted(tmp_path, interrupt_before=["thnk"])
