@@ -80,7 +80,9 @@ def exchange(
     known = read_people(people)
     population_of(known, None)
     host = host_of(model, removal_factor, seed, settings, additions, store, api_keys, cache)
-    exchanging, steps = _Exchanging(host, known, place), HostedSteps(host, "exchange")
+    own = {"people": known, "place": place}
+    steps = HostedSteps(host, "exchange", own)
+    exchanging = _Exchanging(host, known, place, steps.graph)
     utterance = _utterance(host, steps, interrupt_before, interrupt_after)
     graph = StateGraph(HostedExchangeState, input_schema=ExchangeInput, output_schema=ExchangeOutput)
     graph.add_node("enter", reading_messages(exchanging.enter, "enter"))
@@ -91,13 +93,13 @@ def exchange(
     graph.add_node("hand_over", steps.node(hand_over))
     graph.add_node("answer", utterance)
     graph.add_node("remember_exchange", steps.node(remember_exchange))
-    graph.add_node("record", reading_messages(exchanging.record, "record"))
+    graph.add_node("record", steps.last(exchanging.record, "record"))
     order = ("enter", "meet", "plan", "find_picture", "question", "hand_over", "answer", "remember_exchange", "record")
     for step, following in zip((START, *order), (*order, END), strict=True):
         graph.add_edge(step, following)
     return compile_hosted(
         graph,
-        {**host.settings_of_graph(), "people": known, "place": place},
+        {**host.settings_of_graph(), **own},
         checkpointer=checkpointer,
         interrupt_before=interrupt_before,
         interrupt_after=interrupt_after,
@@ -119,8 +121,8 @@ def _utterance(
 class _Exchanging:
     """The steps before and after those of the exchange."""
 
-    def __init__(self, host: Host, people: Sequence[Mapping[str, Any]], place: str | None) -> None:
-        self._host, self._people, self._place = host, people, place
+    def __init__(self, host: Host, people: Sequence[Mapping[str, Any]], place: str | None, graph: str) -> None:
+        self._host, self._people, self._place, self._graph = host, people, place, graph
         self._names = [str(fields["name"]) for fields in people]
 
     async def enter(self, state: State, config: RunnableConfig) -> State:
@@ -136,7 +138,7 @@ class _Exchanging:
         met = sorted((number, held) for (number, _), held in past.items() if number in heard)
         everybody = belongings_at(population, met, context.parameters)
         return {
-            "graph": "exchange",
+            "graph": self._graph,
             "run": context.run,
             "round": turn,
             "turn": turn,

@@ -6,8 +6,10 @@ they branch off, as after time travel, a fork of it begins, which has the turns 
 """
 
 import asyncio
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -278,6 +280,16 @@ class Host:
         added = self.additions
         is_plain = not (added.nodes or added.mechanisms or added.extensions)
         return {**{name: getattr(self, name) for name in fields}, "additions": None if is_plain else added}
+
+    def digest(self, own: Mapping[str, Any]) -> str:
+        """Return a short hash of all that the results of a graph depend on, the same in another process.
+
+        Args:
+            own: The arguments that only this graph has.
+        """
+        added = [extension.source for extension in self.registry.extensions]
+        given = {**self.settings_of_graph(), **own, "additions": added, "store": None}  # a store may be moved
+        return blake2b(json.dumps(given, sort_keys=True, default=str).encode(), digest_size=6).hexdigest()
 
     def after(self, start: Start, before: tuple[str, int] | None) -> Context:
         """Return the context of a run that ends with a turn of another, or with none."""

@@ -16,7 +16,7 @@ from tertulia.langgraph.messages import lines_of, message_of, places_of, text_fi
 from tertulia.langgraph.people import check_people, read_people, start_of
 from tertulia.langgraph.settings import DEFAULT_MODEL, DEFAULT_SEED, host_of
 from tertulia.langgraph.states import SpeakInput, SpeakOutput, SpeakState
-from tertulia.langgraph.steps import HostedSteps, as_runnable, reading_messages, recorded_utterance, review_step
+from tertulia.langgraph.steps import HostedSteps, reading_messages, recorded_utterance, review_step
 from tertulia.langgraph.thinking import first_mind, prepare_all, think_together
 from tertulia.runs.planning.additions import Additions
 from tertulia.state.context import RecordedTurn
@@ -83,14 +83,15 @@ def utterance(
     known = read_people(people)
     check_people(known)
     host = host_of(model, removal_factor, seed, settings, additions, store, api_keys, cache)
-    speaking = _Speaking(host, known, place)
-    steps = HostedSteps(host, "utterance")
+    own = {"people": known, "place": place, "review": review}
+    steps = HostedSteps(host, "utterance", own)
+    speaking = _Speaking(host, known, place, steps.graph)
     graph = StateGraph(SpeakState, input_schema=SpeakInput, output_schema=SpeakOutput)
     graph.add_node("enter", reading_messages(speaking.enter, "enter"))
-    graph.add_node("think", as_runnable(speaking.think, "think"))
+    graph.add_node("think", steps.own(speaking.think, "think"))
     # A guest makes a meeting of a dialogue; a place that a dialogue has not is refused when one is begun.
     add_utterance(graph, host.nodes("group_chat"), as_node=steps.node, as_router=steps.router)
-    graph.add_node("record", reading_messages(speaking.record, "record"))
+    graph.add_node("record", steps.last(speaking.record, "record"))
     graph.add_edge(START, "enter")
     graph.add_edge("enter", "think")
     graph.add_edge("think", FIRST_STEP)
@@ -101,7 +102,7 @@ def utterance(
     graph.add_edge("record", END)
     return compile_hosted(
         graph,
-        {**host.settings_of_graph(), "people": known, "place": place, "review": review},
+        {**host.settings_of_graph(), **own},
         checkpointer=checkpointer,
         interrupt_before=interrupt_before,
         interrupt_after=interrupt_after,
@@ -112,8 +113,8 @@ def utterance(
 class _Speaking:
     """The steps before and after those of the utterance."""
 
-    def __init__(self, host: Host, people: Sequence[Mapping[str, Any]], place: str | None) -> None:
-        self._host, self._people, self._place = host, people, place
+    def __init__(self, host: Host, people: Sequence[Mapping[str, Any]], place: str | None, graph: str) -> None:
+        self._host, self._people, self._place, self._graph = host, people, place, graph
         self._names = [str(fields["name"]) for fields in people]
 
     async def enter(self, state: State, config: RunnableConfig) -> State:
@@ -128,7 +129,7 @@ class _Speaking:
         turn, now_s = next_turn(context)
         names = list(start.names)
         return {
-            "graph": "utterance",
+            "graph": self._graph,
             "run": context.run,
             "round": turn,
             "turn": turn,

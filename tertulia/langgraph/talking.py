@@ -79,10 +79,11 @@ def group_chat(
     check_people(known)
     start_of(known, (), None, is_meeting=True)
     host = host_of(model, removal_factor, seed, {**(settings or {}), "order": order}, additions, store, api_keys, cache)
-    settings = {"people": known, "place": place, "review": review, "rounds": rounds}
+    own = {"people": known, "place": place, "review": review, "rounds": rounds_of(rounds)}
+    steps = HostedSteps(host, "group_chat", own)
     return compile_hosted(
-        _built(host, _Talking(host, known, place, rounds_of(rounds)), order, review),
-        {**host.settings_of_graph(), **settings},
+        _built(host, steps, _Talking(host, known, place, rounds, steps.graph), order, review),
+        {**host.settings_of_graph(), **own},
         checkpointer=checkpointer,
         interrupt_before=interrupt_before,
         interrupt_after=interrupt_after,
@@ -91,17 +92,17 @@ def group_chat(
 
 
 def _built(
-    host: Host, talking: "_Talking", order: Order, review: bool
+    host: Host, steps: HostedSteps, talking: "_Talking", order: Order, review: bool
 ) -> StateGraph[GroupChatState, None, GroupChatInput, GroupChatOutput]:
-    steps, chosen = HostedSteps(host, "group_chat"), host.nodes("group_chat")
+    chosen = host.nodes("group_chat")
     give_floor = ORDERS[order].__name__
     graph = StateGraph(GroupChatState, input_schema=GroupChatInput, output_schema=GroupChatOutput)
     graph.add_node("enter", reading_messages(talking.enter, "enter"))
     graph.add_node("open_round", steps.node(open_round, is_before_turn=True))
-    graph.add_node("think", as_runnable(talking.think, "think"))
+    graph.add_node("think", steps.own(talking.think, "think"))
     graph.add_node(give_floor, steps.node(chosen.get(give_floor, ORDERS[order])))
     add_utterance(graph, chosen, as_node=steps.node, as_router=steps.router)
-    graph.add_node("record_speech", reading_messages(talking.record_speech, "record_speech"))
+    graph.add_node("record_speech", steps.last(talking.record_speech, "record_speech"))
     graph.add_node("record_silence", steps.node(_record_silence))
 
     graph.add_edge(START, "enter")
@@ -146,8 +147,10 @@ def _store_end(context: Context, update: GroupState) -> None:
 class _Talking:
     """The steps of a meeting that are not those of Tertulia's own graph."""
 
-    def __init__(self, host: Host, people: Sequence[Mapping[str, Any]], place: str | None, rounds: int) -> None:
-        self._host, self._people, self._place, self._rounds = host, people, place, rounds
+    def __init__(
+        self, host: Host, people: Sequence[Mapping[str, Any]], place: str | None, rounds: int, graph: str
+    ) -> None:
+        self._host, self._people, self._place, self._rounds, self._graph = host, people, place, rounds, graph
         self._names = [str(fields["name"]) for fields in people]
 
     async def enter(self, state: State, config: RunnableConfig) -> State:
@@ -168,7 +171,7 @@ class _Talking:
         minds = {name: entering_mind(context, name, turn, carried.get(name), is_of_run=goes_on) for name in start.names}
         return {
             **first_state(start),
-            "graph": "group_chat",
+            "graph": self._graph,
             "run": context.run,
             "round": turn - 1,
             "turn": turn - 1,
