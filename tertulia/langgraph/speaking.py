@@ -1,6 +1,7 @@
 """The utterance graph as a subgraph of one's own: one person says one line."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -19,7 +20,7 @@ from tertulia.langgraph.states import SpeakInput, SpeakOutput, SpeakState
 from tertulia.langgraph.steps import HostedSteps, reading_messages, recorded_utterance, review_step
 from tertulia.langgraph.thinking import first_mind, prepare_all, think_together
 from tertulia.runs.planning.additions import Additions
-from tertulia.state.context import RecordedTurn
+from tertulia.state.context import Context, RecordedTurn
 from tertulia.state.errors import nearest_hint
 from tertulia.state.meeting import Meeting
 from tertulia.storage.addresses import DEFAULT_STORE
@@ -157,9 +158,15 @@ class _Speaking:
             thinking = {**state, "minds": minds, "silence_s": 0.0}
             async with self._host.lock(run):
                 await prepare_all(context)
-                await think_together(thinking, context, [speaker], self._host.nodes("group_chat"))
+                await think_together(thinking, self._hearing(context), [speaker], self._host.nodes("group_chat"))
                 note_floor(context, state["turn"])
         return {"run": run}
+
+    def _hearing(self, context: Context) -> Context:
+        """Return a context in which a speaker notices the line that they answer, unless the user set a threshold."""
+        if "perception_threshold" in self._host.settings:
+            return context
+        return replace(context, parameters=context.parameters.model_copy(update={"perception_threshold": 0.0}))
 
     async def record(self, state: State, config: RunnableConfig) -> State:
         """Store the utterance, and add it to the messages."""

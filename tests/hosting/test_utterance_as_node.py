@@ -218,6 +218,13 @@ def test_a_wrong_answer_is_asked_about_again(tmp_path: Path, by_id: bool) -> Non
     assert graph.invoke({"messages": []}, thread())["__interrupt__"][0].value["speaker"] == "Bo"
 
 
+@pytest.mark.parametrize(("settings", "is_heard"), [({}, True), ({"perception_threshold": 1}, False)])
+def test_a_speaker_hears_the_line_that_they_answer(tmp_path: Path, settings: dict[str, Any], is_heard: bool) -> None:
+    graph = speaking(tmp_path, settings=settings)
+    said = graph.invoke({"messages": [("user", "Yes.")]}, thread())["utterance"]
+    assert ("Yes." in " ".join(unit["text"] for unit in said["units"])) is is_heard
+
+
 def test_no_answer_at_all_leaves_the_question_open(tmp_path: Path) -> None:
     graph = speaking(tmp_path, review=True)
     first = graph.invoke(HELLO, thread())["__interrupt__"][0].value
