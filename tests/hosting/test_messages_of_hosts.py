@@ -130,6 +130,13 @@ def test_the_last_line_is_removed_to_say_another(tmp_path: Path) -> None:
     assert len([run for run in runs if run.parent]) == 1
 
 
+@pytest.mark.parametrize(("name", "speaker"), [(" ", "User"), (" Dora  Day ", "Dora Day")])
+def test_a_blank_name_is_none_and_spaces_around_a_name_are_none_of_it(tmp_path: Path, name: str, speaker: str) -> None:
+    graph = speaking(tmp_path)
+    said = graph.invoke({"messages": [HumanMessage("A zebra!", name=name)]}, thread())["messages"]
+    assert tt.open_store(tmp_path / "talk.db").run(place_of(said[-1])[0]).turns[0].speaker == speaker
+
+
 def test_a_speaker_whose_lines_are_gone_is_still_there(tmp_path: Path) -> None:
     graph = speaking(tmp_path)
     first = graph.invoke({"messages": [HumanMessage("A zebra!", name="Dora")]}, thread())["messages"]

@@ -114,6 +114,9 @@ def test_a_mind_of_nobody_and_an_unknown_field_are_told_before_anything_runs(
 def test_a_step_that_is_not_there_is_told_with_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(tertulia.UsageError, match=r"interrupt_before=thnk: there is no such step.*think.*are enter"):
         hosted(tmp_path, interrupt_before=["thnk"])
+    with pytest.raises(tertulia.UsageError) as refused:
+        hosted(tmp_path, interrupt_before=["nope"])
+    assert str(refused.value).count("open_round") == 1
     graph, config = hosted(tmp_path, interrupt_before="*"), {"configurable": {"thread_id": "1"}}
     graph.invoke({"messages": [("user", "Hi")]}, config)
     assert graph.get_state(config, subgraphs=True).tasks[0].state.next == ("enter",)
