@@ -23,7 +23,6 @@ from tertulia.langgraph.states import (
     Utterance,
 )
 from tertulia.langgraph.steps import HostedSteps, in_words, reading_messages
-from tertulia.langgraph.unheard import Entered
 from tertulia.nodes.album.belongings import belongings_at
 from tertulia.nodes.album.exchange import hand_over, meet, remember_exchange
 from tertulia.nodes.album.find_picture import find_picture
@@ -31,6 +30,7 @@ from tertulia.nodes.album.record_round import recorded_exchange
 from tertulia.nodes.conversation.turns import speaking_time_s
 from tertulia.runs.planning.additions import Additions
 from tertulia.state.album import Exchange
+from tertulia.state.cognition import Entered
 from tertulia.state.errors import nearest_hint
 from tertulia.storage.addresses import DEFAULT_STORE
 from tertulia.views.wording.wrong_arguments import with_named_arguments
@@ -168,7 +168,9 @@ class _Exchanging:
         run, turn = self._host.forked_if_said(state["run"], state["turn"]), state["turn"]
         context = self._host.context(run)
         turn_of = recorded_exchange(cast(Any, state), turn, context)
-        context.record(turn_of)
+        with context.store.transaction():
+            context.record(turn_of)
+            context.store.set_status(run, "finished")
         held = turn_of.exchange
         assert held is not None
         said: dict[str, Utterance] = {

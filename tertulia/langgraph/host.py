@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from tertulia.langgraph.matching import Spoken, copied_from, matched
 from tertulia.langgraph.messages import Line
 from tertulia.langgraph.room import Room, room
-from tertulia.langgraph.unheard import ENTERED, Entered, HeardStore, hidden_between
+from tertulia.langgraph.unheard import HeardStore, hidden_between
 from tertulia.nodes.conversation.seat import write_by_hand
 from tertulia.nodes.conversation.turns import speaking_time_s
 from tertulia.runs.access.engines import ModelAccess, named_models, open_engines
@@ -25,7 +25,7 @@ from tertulia.runs.planning.additions import Additions
 from tertulia.runs.planning.prompt_language import texts_of
 from tertulia.runs.planning.starting import RunPlan, check_start, context_of, new_record, store_run
 from tertulia.runs.planning.word_rules import reading_addresses
-from tertulia.state.cognition import BY_GRAPH, Floor
+from tertulia.state.cognition import BY_GRAPH, ENTERED, Entered, Floor
 from tertulia.state.context import Context, RecordedTurn
 from tertulia.state.errors import NotFoundError, SettingError, StorageError
 from tertulia.state.languages import language_of
@@ -165,7 +165,7 @@ class Host:
         store.check_writable()
         engines = open_engines(plan.model, plan.start, plan.parameters, self._access(plan))
         context = context_of(store, store_run(store, plan, engines), engines, self.registry)
-        store.set_status(context.run, "finished")  # only the parent's graph goes on with it
+        store.set_status(context.run, "interrupted")  # until the line is said
         return self._keep(context)
 
     # --- the place of a conversation
@@ -238,8 +238,12 @@ class Host:
         if former is not None and former != entered:
             # A run without a turn has nothing to fork.
             context = self._begin(start, (context.run, number) if number > 1 else None)
-        if former != entered:
-            context.store.save_step(context.run, number, "", ENTERED, entered)
+        store = context.store
+        with store.transaction():  # without it every change of a status would be brought to the disk
+            if former != entered:
+                store.save_step(context.run, number, "", ENTERED, entered)
+            if store.run(context.run).status != "interrupted":
+                store.set_status(context.run, "interrupted")
         if cast(HeardStore, context.store).hide(entered.unheard):
             context.kept.clear()  # read of turns that are hidden now, or are no longer
         return context
@@ -320,7 +324,10 @@ class Host:
         if record.turns < turn:
             return run
         fork = record.model_copy(
-            update={"run": store.new_run_id(), "parent": (run, turn), "rewritten": True, "turns": 0}
+            update={
+                **{"run": store.new_run_id(), "parent": (run, turn), "rewritten": True, "turns": 0},
+                **{"status": "interrupted", "ended_by": None},
+            }
         )
         with store.transaction():
             store.create_run(fork, store.start(run))

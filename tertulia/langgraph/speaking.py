@@ -173,5 +173,7 @@ class _Speaking:
         run = self._host.forked_if_said(state["run"], state["turn"])
         context = self._host.context(run)
         record, said = recorded_utterance(state, context)
-        context.record(RecordedTurn(record))
+        with context.store.transaction():
+            context.record(RecordedTurn(record))
+            context.store.set_status(run, "finished")
         return {"run": run, "utterance": said, "messages": [*state["returned"], message_of(said, task_of(config))]}

@@ -135,13 +135,15 @@ def _is_over() -> Runnable[Any, Any]:
 
 async def _record_silence(state: GroupState, runtime: Runtime[Context]) -> GroupState:
     update = await record_silence(state, runtime)
-    _store_end(runtime.context, update)
+    _store_end(runtime.context, cast(State, state), update)
     return update
 
 
-def _store_end(context: Context, update: GroupState) -> None:
-    if update["finished"]:
-        context.store.set_status(context.run, "finished", ended_by=update["ended_by"])
+def _store_end(context: Context, state: State, update: GroupState) -> None:
+    """Note that the rounds of this invocation are over."""
+    if update["finished"] or state["round"] >= state["until"]:
+        with context.store.transaction():
+            context.store.set_status(context.run, "finished", ended_by=update["ended_by"])
 
 
 class _Talking:
@@ -199,7 +201,7 @@ class _Talking:
         run = self._host.forked_if_said(state["run"], state["turn"])
         context = self._host.context(run)
         update = await record_speech(cast(Any, state), runtime_of(context))
-        _store_end(context, update)
+        _store_end(context, state, update)
         said = in_words(context.store.turn_record(run, state["turn"]), context)
         return {
             **update,

@@ -4,23 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tertulia.langgraph.matching import Spoken
-from tertulia.state.records import Record, Turn
+from tertulia.state.records import Turn
 from tertulia.state.store import Store
-
-#: The step under which it is stored that an utterance was begun.
-ENTERED = "entered"
-
-
-class Entered(Record):
-    """The beginning of an utterance in a turn.
-
-    Attributes:
-        speaker: Its speaker; "": whoever gets the floor.
-        unheard: First and last turn of each part of the run that is not heard any more.
-    """
-
-    speaker: str
-    unheard: tuple[tuple[int, int], ...] = ()
 
 
 def hidden_between(spoken: Sequence[Spoken], found: Sequence[int]) -> tuple[tuple[int, int], ...]:
