@@ -270,3 +270,19 @@ class Trace(Record):
 
     visits: tuple[Visit, ...]
     after: dict[str, Any]
+
+
+#: The step under which it is stored that a graph of a user's own has begun an utterance, or some rounds.
+ENTERED = "entered"
+
+
+class Entered(Record):
+    """The beginning of an utterance in a turn.
+
+    Attributes:
+        speaker: Its speaker; "": whoever gets the floor.
+        unheard: First and last turn of each part of the run that is not heard any more.
+    """
+
+    speaker: str
+    unheard: tuple[tuple[int, int], ...] = ()

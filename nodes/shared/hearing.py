@@ -46,7 +46,7 @@ def turns_heard(
     """
     turns = latest_turns(context, turn, window)
     if not isinstance(context.start, Meeting):
-        return HeardTurns(tuple(turn for turn in turns if turn.speaker is not None))  # a host may hide turns
+        return HeardTurns(tuple(turns))
     meeting, hearing = context.start, hearing or context.parameters.hearing
     is_whole = turn <= window or not turns
     changes = changes_seen(meeting, name, 0.0 if is_whole else turns[0].sim_time_s, now_s)

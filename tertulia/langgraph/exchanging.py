@@ -23,7 +23,6 @@ from tertulia.langgraph.states import (
     Utterance,
 )
 from tertulia.langgraph.steps import HostedSteps, in_words, reading_messages
-from tertulia.langgraph.unheard import Entered
 from tertulia.nodes.album.belongings import belongings_at
 from tertulia.nodes.album.exchange import hand_over, meet, remember_exchange
 from tertulia.nodes.album.find_picture import find_picture
@@ -31,6 +30,7 @@ from tertulia.nodes.album.record_round import recorded_exchange
 from tertulia.nodes.conversation.turns import speaking_time_s
 from tertulia.runs.planning.additions import Additions
 from tertulia.state.album import Exchange
+from tertulia.state.cognition import Entered
 from tertulia.state.errors import nearest_hint
 from tertulia.storage.addresses import DEFAULT_STORE
 from tertulia.views.wording.wrong_arguments import with_named_arguments
@@ -80,7 +80,9 @@ def exchange(
     known = read_people(people)
     population_of(known, None)
     host = host_of(model, removal_factor, seed, settings, additions, store, api_keys, cache)
-    exchanging, steps = _Exchanging(host, known, place), HostedSteps(host, "exchange")
+    own = {"people": known, "place": place}
+    steps = HostedSteps(host, "exchange", own)
+    exchanging = _Exchanging(host, known, place, steps.graph)
     utterance = _utterance(host, steps, interrupt_before, interrupt_after)
     graph = StateGraph(HostedExchangeState, input_schema=ExchangeInput, output_schema=ExchangeOutput)
     graph.add_node("enter", reading_messages(exchanging.enter, "enter"))
@@ -91,13 +93,13 @@ def exchange(
     graph.add_node("hand_over", steps.node(hand_over))
     graph.add_node("answer", utterance)
     graph.add_node("remember_exchange", steps.node(remember_exchange))
-    graph.add_node("record", reading_messages(exchanging.record, "record"))
+    graph.add_node("record", steps.last(exchanging.record, "record"))
     order = ("enter", "meet", "plan", "find_picture", "question", "hand_over", "answer", "remember_exchange", "record")
     for step, following in zip((START, *order), (*order, END), strict=True):
         graph.add_edge(step, following)
     return compile_hosted(
         graph,
-        {**host.settings_of_graph(), "people": known, "place": place},
+        {**host.settings_of_graph(), **own},
         checkpointer=checkpointer,
         interrupt_before=interrupt_before,
         interrupt_after=interrupt_after,
@@ -119,8 +121,8 @@ def _utterance(
 class _Exchanging:
     """The steps before and after those of the exchange."""
 
-    def __init__(self, host: Host, people: Sequence[Mapping[str, Any]], place: str | None) -> None:
-        self._host, self._people, self._place = host, people, place
+    def __init__(self, host: Host, people: Sequence[Mapping[str, Any]], place: str | None, graph: str) -> None:
+        self._host, self._people, self._place, self._graph = host, people, place, graph
         self._names = [str(fields["name"]) for fields in people]
 
     async def enter(self, state: State, config: RunnableConfig) -> State:
@@ -136,7 +138,7 @@ class _Exchanging:
         met = sorted((number, held) for (number, _), held in past.items() if number in heard)
         everybody = belongings_at(population, met, context.parameters)
         return {
-            "graph": "exchange",
+            "graph": self._graph,
             "run": context.run,
             "round": turn,
             "turn": turn,
@@ -166,7 +168,9 @@ class _Exchanging:
         run, turn = self._host.forked_if_said(state["run"], state["turn"]), state["turn"]
         context = self._host.context(run)
         turn_of = recorded_exchange(cast(Any, state), turn, context)
-        context.record(turn_of)
+        with context.store.transaction():
+            context.record(turn_of)
+            context.store.set_status(run, "finished")
         held = turn_of.exchange
         assert held is not None
         said: dict[str, Utterance] = {

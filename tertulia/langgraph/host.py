@@ -6,15 +6,17 @@ they branch off, as after time travel, a fork of it begins, which has the turns 
 """
 
 import asyncio
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from tertulia.langgraph.matching import Spoken, copied_from, matched
 from tertulia.langgraph.messages import Line
 from tertulia.langgraph.room import Room, room
-from tertulia.langgraph.unheard import ENTERED, Entered, HeardStore, hidden_between
+from tertulia.langgraph.unheard import HeardStore, hidden_between
 from tertulia.nodes.conversation.seat import write_by_hand
 from tertulia.nodes.conversation.turns import speaking_time_s
 from tertulia.runs.access.engines import ModelAccess, named_models, open_engines
@@ -23,7 +25,7 @@ from tertulia.runs.planning.additions import Additions
 from tertulia.runs.planning.prompt_language import texts_of
 from tertulia.runs.planning.starting import RunPlan, check_start, context_of, new_record, store_run
 from tertulia.runs.planning.word_rules import reading_addresses
-from tertulia.state.cognition import BY_GRAPH, Floor
+from tertulia.state.cognition import BY_GRAPH, ENTERED, Entered, Floor
 from tertulia.state.context import Context, RecordedTurn
 from tertulia.state.errors import NotFoundError, SettingError, StorageError
 from tertulia.state.languages import language_of
@@ -121,8 +123,9 @@ class Host:
             record = self._record(run)
             plan = self._plan(store.start(run), None)
             engines = open_engines(self.model, plan.start, plan.parameters, self._access(plan))
-            entered = store.step(run, record.turns + 1, "", ENTERED, Entered)
-            self._keep(context_of(store, record, engines, self.registry), () if entered is None else entered.unheard)
+            entered = [*store.steps(run, ENTERED, Entered).values()][-1:]  # of the last utterance, or the last rounds
+            unheard = entered[0].unheard if entered else ()
+            self._keep(context_of(store, record, engines, self.registry), unheard)
         return self._contexts[run]
 
     def _record(self, run: str) -> RunRecord:
@@ -162,7 +165,7 @@ class Host:
         store.check_writable()
         engines = open_engines(plan.model, plan.start, plan.parameters, self._access(plan))
         context = context_of(store, store_run(store, plan, engines), engines, self.registry)
-        store.set_status(context.run, "finished")  # only the parent's graph goes on with it
+        store.set_status(context.run, "interrupted")  # until the line is said
         return self._keep(context)
 
     # --- the place of a conversation
@@ -235,9 +238,14 @@ class Host:
         if former is not None and former != entered:
             # A run without a turn has nothing to fork.
             context = self._begin(start, (context.run, number) if number > 1 else None)
-        if former != entered:
-            context.store.save_step(context.run, number, "", ENTERED, entered)
-        cast(HeardStore, context.store).hide(entered.unheard)
+        store = context.store
+        with store.transaction():  # without it every change of a status would be brought to the disk
+            if former != entered:
+                store.save_step(context.run, number, "", ENTERED, entered)
+            if store.run(context.run).status != "interrupted":
+                store.set_status(context.run, "interrupted")
+        if cast(HeardStore, context.store).hide(entered.unheard):
+            context.kept.clear()  # read of turns that are hidden now, or are no longer
         return context
 
     def _spoken_in(self, run: str) -> Sequence[Spoken]:
@@ -277,6 +285,16 @@ class Host:
         is_plain = not (added.nodes or added.mechanisms or added.extensions)
         return {**{name: getattr(self, name) for name in fields}, "additions": None if is_plain else added}
 
+    def digest(self, own: Mapping[str, Any]) -> str:
+        """Return a short hash of all that the results of a graph depend on, the same in another process.
+
+        Args:
+            own: The arguments that only this graph has.
+        """
+        added = [extension.source for extension in self.registry.extensions]
+        given = {**self.settings_of_graph(), **own, "additions": added, "store": None}  # a store may be moved
+        return blake2b(json.dumps(given, sort_keys=True, default=str).encode(), digest_size=6).hexdigest()
+
     def after(self, start: Start, before: tuple[str, int] | None) -> Context:
         """Return the context of a run that ends with a turn of another, or with none."""
         if before is None or (known := self._known(start, before)) is None:
@@ -306,7 +324,10 @@ class Host:
         if record.turns < turn:
             return run
         fork = record.model_copy(
-            update={"run": store.new_run_id(), "parent": (run, turn), "rewritten": True, "turns": 0}
+            update={
+                **{"run": store.new_run_id(), "parent": (run, turn), "rewritten": True, "turns": 0},
+                **{"status": "interrupted", "ended_by": None},
+            }
         )
         with store.transaction():
             store.create_run(fork, store.start(run))

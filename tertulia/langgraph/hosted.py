@@ -124,7 +124,8 @@ def _check_pauses(option: str, given: str | Sequence[str], steps: list[str]) -> 
     for name in [] if given == "*" else _names(given):
         if name not in steps:
             raise UsageError(
-                f"{option}={name}: there is no such step{nearest_hint(name, steps)}; there are {', '.join(steps)}"
+                f"{option}={name}: there is no such step{nearest_hint(name, steps, otherwise='')}; "
+                f"there are {', '.join(steps)}"
             )
 
 

@@ -87,8 +87,8 @@ def messages_of(state: Mapping[str, Any]) -> list[AnyMessage]:
 
 
 def _speaker(message: BaseMessage, names: Sequence[str]) -> str:
-    if message.name:
-        return str(message.name)
+    if name := " ".join((message.name or "").split()):
+        return name
     if isinstance(message, HumanMessage):
         return USER
     if len(names) == 1:

@@ -1,6 +1,7 @@
 """The utterance graph as a subgraph of one's own: one person says one line."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -16,10 +17,10 @@ from tertulia.langgraph.messages import lines_of, message_of, places_of, text_fi
 from tertulia.langgraph.people import check_people, read_people, start_of
 from tertulia.langgraph.settings import DEFAULT_MODEL, DEFAULT_SEED, host_of
 from tertulia.langgraph.states import SpeakInput, SpeakOutput, SpeakState
-from tertulia.langgraph.steps import HostedSteps, as_runnable, reading_messages, recorded_utterance, review_step
+from tertulia.langgraph.steps import HostedSteps, reading_messages, recorded_utterance, review_step
 from tertulia.langgraph.thinking import first_mind, prepare_all, think_together
 from tertulia.runs.planning.additions import Additions
-from tertulia.state.context import RecordedTurn
+from tertulia.state.context import Context, RecordedTurn
 from tertulia.state.errors import nearest_hint
 from tertulia.state.meeting import Meeting
 from tertulia.storage.addresses import DEFAULT_STORE
@@ -83,13 +84,15 @@ def utterance(
     known = read_people(people)
     check_people(known)
     host = host_of(model, removal_factor, seed, settings, additions, store, api_keys, cache)
-    speaking = _Speaking(host, known, place)
-    steps = HostedSteps(host, "utterance")
+    own = {"people": known, "place": place, "review": review}
+    steps = HostedSteps(host, "utterance", own)
+    speaking = _Speaking(host, known, place, steps.graph)
     graph = StateGraph(SpeakState, input_schema=SpeakInput, output_schema=SpeakOutput)
     graph.add_node("enter", reading_messages(speaking.enter, "enter"))
-    graph.add_node("think", as_runnable(speaking.think, "think"))
-    add_utterance(graph, host.nodes("dialogue"), as_node=steps.node, as_router=steps.router)
-    graph.add_node("record", reading_messages(speaking.record, "record"))
+    graph.add_node("think", steps.own(speaking.think, "think"))
+    # A guest makes a meeting of a dialogue; a place that a dialogue has not is refused when one is begun.
+    add_utterance(graph, host.nodes("group_chat"), as_node=steps.node, as_router=steps.router)
+    graph.add_node("record", steps.last(speaking.record, "record"))
     graph.add_edge(START, "enter")
     graph.add_edge("enter", "think")
     graph.add_edge("think", FIRST_STEP)
@@ -100,7 +103,7 @@ def utterance(
     graph.add_edge("record", END)
     return compile_hosted(
         graph,
-        {**host.settings_of_graph(), "people": known, "place": place, "review": review},
+        {**host.settings_of_graph(), **own},
         checkpointer=checkpointer,
         interrupt_before=interrupt_before,
         interrupt_after=interrupt_after,
@@ -111,8 +114,8 @@ def utterance(
 class _Speaking:
     """The steps before and after those of the utterance."""
 
-    def __init__(self, host: Host, people: Sequence[Mapping[str, Any]], place: str | None) -> None:
-        self._host, self._people, self._place = host, people, place
+    def __init__(self, host: Host, people: Sequence[Mapping[str, Any]], place: str | None, graph: str) -> None:
+        self._host, self._people, self._place, self._graph = host, people, place, graph
         self._names = [str(fields["name"]) for fields in people]
 
     async def enter(self, state: State, config: RunnableConfig) -> State:
@@ -127,7 +130,7 @@ class _Speaking:
         turn, now_s = next_turn(context)
         names = list(start.names)
         return {
-            "graph": "utterance",
+            "graph": self._graph,
             "run": context.run,
             "round": turn,
             "turn": turn,
@@ -155,14 +158,22 @@ class _Speaking:
             thinking = {**state, "minds": minds, "silence_s": 0.0}
             async with self._host.lock(run):
                 await prepare_all(context)
-                await think_together(thinking, context, [speaker], self._host.nodes("group_chat"))
+                await think_together(thinking, self._hearing(context), [speaker], self._host.nodes("group_chat"))
                 note_floor(context, state["turn"])
         return {"run": run}
+
+    def _hearing(self, context: Context) -> Context:
+        """Return a context in which a speaker notices the line that they answer, unless the user set a threshold."""
+        if "perception_threshold" in self._host.settings:
+            return context
+        return replace(context, parameters=context.parameters.model_copy(update={"perception_threshold": 0.0}))
 
     async def record(self, state: State, config: RunnableConfig) -> State:
         """Store the utterance, and add it to the messages."""
         run = self._host.forked_if_said(state["run"], state["turn"])
         context = self._host.context(run)
         record, said = recorded_utterance(state, context)
-        context.record(RecordedTurn(record))
+        with context.store.transaction():
+            context.record(RecordedTurn(record))
+            context.store.set_status(run, "finished")
         return {"run": run, "utterance": said, "messages": [*state["returned"], message_of(said, task_of(config))]}

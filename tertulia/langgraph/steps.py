@@ -67,10 +67,42 @@ def _alive(held: "ref[Owned]") -> Owned:
 
 
 class HostedSteps:
-    """Makes the nodes and routers of a graph of Tertulia's run with the context of the run that the state names."""
+    """Makes the nodes and routers of a graph of Tertulia's run with the context of the run that the state names.
 
-    def __init__(self, host: Host, graph: str) -> None:
-        self._host, self._graph = host, graph
+    Attributes:
+        graph: Tells the graph from all that have another name, other people or other settings.
+    """
+
+    def __init__(self, host: Host, name: str, own: Mapping[str, Any]) -> None:
+        self._host, self.graph = host, f"{name} {host.digest(own)}"
+
+    def _check_graph(self, state: State) -> None:
+        """Raise `UsageError` if another graph has begun: a thread that has paused in it goes on here."""
+        (graph, _, digest), (name, _, own) = state["graph"].partition(" "), self.graph.partition(" ")
+        if graph != name or digest != own:
+            here = "one of other people or settings" if graph == name else name
+            raise UsageError(
+                f"the thread has paused in the graph {graph}, and can't go on in {here}: invoke the graph that has "
+                "paused, or begin another thread"
+            )
+
+    def own(self, step: Step, name: str) -> Runnable[Any, Any]:
+        """Return a further step behind the first, as a graph runs it."""
+
+        async def checked(state: State) -> Any:
+            self._check_graph(state)
+            return await step(state)
+
+        return as_runnable(checked, name)
+
+    def last(self, step: Callable[[Any, RunnableConfig], Coroutine[Any, Any, Any]], name: str) -> Runnable[Any, Any]:
+        """Return a step that adds to the messages, as a graph runs it."""
+
+        async def checked(state: State, config: RunnableConfig) -> Any:
+            self._check_graph(state)
+            return await step(state, config)
+
+        return reading_messages(checked, name)
 
     def node(self, node: NodeFunction, is_before_turn: bool = False) -> Runnable[Any, Any]:
         """Return a node of Tertulia as a graph runs it.
@@ -80,11 +112,7 @@ class HostedSteps:
         """
 
         async def step(state: State) -> Any:
-            if (graph := state["graph"]) != self._graph:
-                raise UsageError(
-                    f"the thread has paused in the graph {graph}, and can't go on in {self._graph}: invoke the graph "
-                    "that has paused, or begin another thread"
-                )
+            self._check_graph(state)
             run = state["run"] if is_before_turn else self._host.forked_if_said(state["run"], state["turn"])
             async with self._host.lock(run):
                 update = await node(state, runtime_of(self._host.context(run)))

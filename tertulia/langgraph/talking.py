@@ -79,10 +79,11 @@ def group_chat(
     check_people(known)
     start_of(known, (), None, is_meeting=True)
     host = host_of(model, removal_factor, seed, {**(settings or {}), "order": order}, additions, store, api_keys, cache)
-    settings = {"people": known, "place": place, "review": review, "rounds": rounds}
+    own = {"people": known, "place": place, "review": review, "rounds": rounds_of(rounds)}
+    steps = HostedSteps(host, "group_chat", own)
     return compile_hosted(
-        _built(host, _Talking(host, known, place, rounds_of(rounds)), order, review),
-        {**host.settings_of_graph(), **settings},
+        _built(host, steps, _Talking(host, known, place, rounds, steps.graph), order, review),
+        {**host.settings_of_graph(), **own},
         checkpointer=checkpointer,
         interrupt_before=interrupt_before,
         interrupt_after=interrupt_after,
@@ -91,17 +92,17 @@ def group_chat(
 
 
 def _built(
-    host: Host, talking: "_Talking", order: Order, review: bool
+    host: Host, steps: HostedSteps, talking: "_Talking", order: Order, review: bool
 ) -> StateGraph[GroupChatState, None, GroupChatInput, GroupChatOutput]:
-    steps, chosen = HostedSteps(host, "group_chat"), host.nodes("group_chat")
+    chosen = host.nodes("group_chat")
     give_floor = ORDERS[order].__name__
     graph = StateGraph(GroupChatState, input_schema=GroupChatInput, output_schema=GroupChatOutput)
     graph.add_node("enter", reading_messages(talking.enter, "enter"))
     graph.add_node("open_round", steps.node(open_round, is_before_turn=True))
-    graph.add_node("think", as_runnable(talking.think, "think"))
+    graph.add_node("think", steps.own(talking.think, "think"))
     graph.add_node(give_floor, steps.node(chosen.get(give_floor, ORDERS[order])))
     add_utterance(graph, chosen, as_node=steps.node, as_router=steps.router)
-    graph.add_node("record_speech", reading_messages(talking.record_speech, "record_speech"))
+    graph.add_node("record_speech", steps.last(talking.record_speech, "record_speech"))
     graph.add_node("record_silence", steps.node(_record_silence))
 
     graph.add_edge(START, "enter")
@@ -134,20 +135,24 @@ def _is_over() -> Runnable[Any, Any]:
 
 async def _record_silence(state: GroupState, runtime: Runtime[Context]) -> GroupState:
     update = await record_silence(state, runtime)
-    _store_end(runtime.context, update)
+    _store_end(runtime.context, cast(State, state), update)
     return update
 
 
-def _store_end(context: Context, update: GroupState) -> None:
-    if update["finished"]:
-        context.store.set_status(context.run, "finished", ended_by=update["ended_by"])
+def _store_end(context: Context, state: State, update: GroupState) -> None:
+    """Note that the rounds of this invocation are over."""
+    if update["finished"] or state["round"] >= state["until"]:
+        with context.store.transaction():
+            context.store.set_status(context.run, "finished", ended_by=update["ended_by"])
 
 
 class _Talking:
     """The steps of a meeting that are not those of Tertulia's own graph."""
 
-    def __init__(self, host: Host, people: Sequence[Mapping[str, Any]], place: str | None, rounds: int) -> None:
-        self._host, self._people, self._place, self._rounds = host, people, place, rounds
+    def __init__(
+        self, host: Host, people: Sequence[Mapping[str, Any]], place: str | None, rounds: int, graph: str
+    ) -> None:
+        self._host, self._people, self._place, self._rounds, self._graph = host, people, place, rounds, graph
         self._names = [str(fields["name"]) for fields in people]
 
     async def enter(self, state: State, config: RunnableConfig) -> State:
@@ -158,17 +163,17 @@ class _Talking:
         mechanisms = tuple(self._host.registry.mechanisms)
         topic = text_field(state, "topic")
         start = cast(Meeting, start_of(self._people, guests, topic, self._place, mechanisms, is_meeting=True))
+        carried = minds_field(state, start.names)
         context = self._host.conversation(start, lines, before)
         async with self._host.lock(context.run):
             await prepare_all(context)
         turn, now_s = next_turn(context)
-        carried = minds_field(state)
         parent = context.store.run(context.run).parent
         goes_on = before is not None and before[0] in (context.run, parent and parent[0])
         minds = {name: entering_mind(context, name, turn, carried.get(name), is_of_run=goes_on) for name in start.names}
         return {
             **first_state(start),
-            "graph": "group_chat",
+            "graph": self._graph,
             "run": context.run,
             "round": turn - 1,
             "turn": turn - 1,
@@ -196,7 +201,7 @@ class _Talking:
         run = self._host.forked_if_said(state["run"], state["turn"])
         context = self._host.context(run)
         update = await record_speech(cast(Any, state), runtime_of(context))
-        _store_end(context, update)
+        _store_end(context, state, update)
         said = in_words(context.store.turn_record(run, state["turn"]), context)
         return {
             **update,

@@ -2,20 +2,28 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, cast, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
 
 from tertulia.graphs.cognition import build_cognition_graph
 from tertulia.langgraph.errors import ParentStateError
 from tertulia.langgraph.steps import runtime_of
+from tertulia.langgraph.unheard import HeardStore
 from tertulia.nodes.machinery.node import NodeFunction
 from tertulia.nodes.meeting.prepare import prepare
 from tertulia.nodes.meeting.rounds import read_address
 from tertulia.state.cognition import Assessment, Character
 from tertulia.state.context import Context
+from tertulia.state.errors import nearest_hint
 from tertulia.state.graph_state import GroupState, Mind, cognition_of, first_state
 from tertulia.state.meeting import EMOTIONS
+from tertulia.state.wrong_values import value_problem
 
 State = Mapping[str, Any]
+
+#: By name, the type of each field of a mind.
+_FIELDS: Mapping[str, TypeAdapter[Any]] = {name: TypeAdapter(kind) for name, kind in get_type_hints(Mind).items()}
 
 
 async def prepare_all(context: Context) -> None:
@@ -48,16 +56,30 @@ async def think_together(
     return merged
 
 
-def minds_field(state: State) -> Mapping[str, Any]:
+def minds_field(state: State, names: Sequence[str]) -> Mapping[str, Any]:
     """Return the minds in a parent's state, by name; empty if it has none.
 
+    Args:
+        names: Everybody in the meeting. A guest that is gone may have left a whole mind.
+
     Raises:
-        ParentStateError: They are no minds by name, or a feeling is none of `EMOTIONS`.
+        ParentStateError: They are no minds by name, one is of nobody, or a field of one can't be used.
     """
     minds = state.get("minds") or {}
     if not all(isinstance(mind, Mapping) for mind in minds.values()):
         raise ParentStateError(f"minds: {minds!r:.60} are no minds by name; carry on what group_chat wrote, or {{}}")
     for name, mind in minds.items():
+        if name not in names and not mind.keys() >= Mind.__required_keys__:
+            raise ParentStateError(f"minds: {name!r:.60} is nobody in this meeting{nearest_hint(str(name), names)}")
+        for key, value in mind.items():
+            if key not in _FIELDS:
+                raise ParentStateError(f"minds: {name}: unknown field {key!r:.60}{nearest_hint(str(key), _FIELDS)}")
+            try:
+                _FIELDS[key].validate_python(value)
+            except ValidationError as error:
+                raise ParentStateError(
+                    f"minds: {name}: {key}={value!r:.60}: {value_problem(error.errors()[0])}"
+                ) from None
         if (felt := mind.get("emotion", EMOTIONS[0])) not in EMOTIONS:
             raise ParentStateError(f"minds: {name} feels {felt!r:.40}, which is none of {', '.join(EMOTIONS)}")
     return minds
@@ -73,7 +95,8 @@ def entering_mind(context: Context, name: str, turn: int, carried: Mapping[str, 
         is_of_run: Whether the carried mind is of this run, or of the one that it was forked from.
     """
     if carried is not None and is_of_run and carried.keys() >= Mind.__required_keys__ and _latest(carried) < turn:
-        return cast(Mind, carried)
+        store = cast(HeardStore, context.store)
+        return cast(Mind, {**carried, "noticed": [seen for seen in carried["noticed"] if not store.is_hidden(seen)]})
     felt = {key: carried[key] for key in ("emotion", "emotion_strength") if key in carried} if carried else {}
     return cast(Mind, {**first_mind(context, name, turn), **felt})
 

@@ -4,23 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tertulia.langgraph.matching import Spoken
-from tertulia.state.records import Record, Turn
+from tertulia.state.records import Turn
 from tertulia.state.store import Store
-
-#: The step under which it is stored that an utterance was begun.
-ENTERED = "entered"
-
-
-class Entered(Record):
-    """The beginning of an utterance in a turn.
-
-    Attributes:
-        speaker: Its speaker; "": whoever gets the floor.
-        unheard: First and last turn of each part of the run that is not heard any more.
-    """
-
-    speaker: str
-    unheard: tuple[tuple[int, int], ...] = ()
 
 
 def hidden_between(spoken: Sequence[Spoken], found: Sequence[int]) -> tuple[tuple[int, int], ...]:
@@ -34,28 +19,26 @@ def hidden_between(spoken: Sequence[Spoken], found: Sequence[int]) -> tuple[tupl
 
 
 class HeardStore:
-    """The store of a run for its nodes: turns that are not heard any more are silences to them."""
+    """The store of a run for its nodes: it does not have the turns that are not heard any more."""
 
     def __init__(self, store: Store, run: str, unheard: Iterable[tuple[int, int]]) -> None:
-        self._store, self._run = store, run
-        self.hide(unheard)
+        self._store, self._run, self._unheard = store, run, tuple(unheard)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    def hide(self, unheard: Iterable[tuple[int, int]]) -> None:
-        """Hide these parts, and no others."""
-        self._unheard = tuple(unheard)
+    def hide(self, unheard: Iterable[tuple[int, int]]) -> bool:
+        """Hide these parts, and no others; return whether that changes anything."""
+        before, self._unheard = self._unheard, tuple(unheard)
+        return before != self._unheard
+
+    def is_hidden(self, turn: int) -> bool:
+        """Whether a turn is not heard any more."""
+        return any(first <= turn <= last for first, last in self._unheard)
 
     def turns(self, run: str, first: int = 1, last: int | None = None) -> list[Turn]:
         """Return the turns of a run; see the store."""
         turns = self._store.turns(run, first, last)
         if run != self._run or not self._unheard:
             return turns
-        return [turn.model_copy(update=_SILENCE) if self._is_hidden(turn.turn) else turn for turn in turns]
-
-    def _is_hidden(self, turn: int) -> bool:
-        return any(first <= turn <= last for first, last in self._unheard)
-
-
-_SILENCE = {"speaker": None, "text": ""}
+        return [turn for turn in turns if not self.is_hidden(turn.turn)]

@@ -15,6 +15,7 @@ from langchain_core.messages import (
     ToolMessage,
     trim_messages,
 )
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from support.hosted import HELLO, PEOPLE, graph_of, speaking, thread
@@ -81,6 +82,25 @@ def test_a_trimmed_thread_stays_one_run_and_loses_no_line(tmp_path: Path, people
     assert [number for number in range(8) if f"zebra{number}" in heard] == [6, 7]
 
 
+@pytest.mark.parametrize("node", ["utterance", "group_chat"])
+def test_trimmed_lines_are_in_no_prompt_of_a_meeting_in_any_form(tmp_path: Path, node: str) -> None:
+    options: Any = {"model": "rehearsal", "removal_factor": 0.5, "store": str(tmp_path / "talk.db")}
+    graph = graph_of(getattr(tertulia.langgraph, node)(["Ana", "Bo"], **options), InMemorySaver())
+    for number in range(6):
+        messages = graph.invoke({"messages": [HumanMessage(f"Ana, Bo: a zebra{number}?")]}, thread())["messages"]
+    gone, kept = messages[:-2], messages[-2:]
+    remove(graph, *gone)
+    while len(said := graph.invoke({"messages": []}, thread())["messages"]) < 3:
+        pass
+    heard = read_by(tmp_path, said[-1])
+    run, turn = place_of(said[-1])
+    turns = tt.open_store(tmp_path / "talk.db").run(run).turns[: turn - 1]
+    first = max(at for at, line in enumerate(turns) if line.text == kept[0].content)
+    assert heard.count("silence)") == sum(later.speaker is None for later in turns[first:])
+    assert not [message.content for message in gone if f"{message.name or 'User'}: {message.content}" in heard]
+    assert kept[-1].content in heard
+
+
 def test_a_summary_and_an_edited_line_begin_a_run_that_keeps_how_lines_came_about(tmp_path: Path) -> None:
     graph = speaking(tmp_path)
     for _ in range(4):
@@ -108,6 +128,13 @@ def test_the_last_line_is_removed_to_say_another(tmp_path: Path) -> None:
     runs = tt.open_store(tmp_path / "talk.db").runs()
     assert sorted(len(run.turns) for run in runs) == [3, 3]
     assert len([run for run in runs if run.parent]) == 1
+
+
+@pytest.mark.parametrize(("name", "speaker"), [(" ", "User"), (" Dora  Day ", "Dora Day")])
+def test_a_blank_name_is_none_and_spaces_around_a_name_are_none_of_it(tmp_path: Path, name: str, speaker: str) -> None:
+    graph = speaking(tmp_path)
+    said = graph.invoke({"messages": [HumanMessage("A zebra!", name=name)]}, thread())["messages"]
+    assert tt.open_store(tmp_path / "talk.db").run(place_of(said[-1])[0]).turns[0].speaker == speaker
 
 
 def test_a_speaker_whose_lines_are_gone_is_still_there(tmp_path: Path) -> None:

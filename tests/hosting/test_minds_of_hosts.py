@@ -1,6 +1,6 @@
 """Minds that a host carries: they count in turns of their run, and lines may be removed, edited and inserted."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,6 +12,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 import tertulia.langgraph
 from tertulia.langgraph import ParentStateError
+from tertulia.nodes.meeting.assess import assess
 from tertulia.state.parameters import Order
 
 PEOPLE = ["Ana", "Bo", "Cy"]
@@ -91,9 +92,60 @@ def test_a_partial_mind_is_completed_and_a_wrong_one_is_told(tmp_path: Path) -> 
             graph.invoke({"messages": []}, config)
 
 
+@pytest.mark.parametrize(
+    ("minds", "says"),
+    [
+        ({"Zed": {}}, r"^minds: 'Zed' is nobody in this meeting \(known: Ana, Bo, Cy, User\)"),
+        ({"Boo": {}}, r"^minds: 'Boo' is nobody in this meeting.*Bo"),
+        ({"Ana": {"foo": 1}}, r"^minds: Ana: unknown field 'foo'"),
+        ({"Ana": {"emotoin": "sad"}}, r"^minds: Ana: unknown field 'emotoin'.*emotion"),
+        ({"Ana": {"emotion_strength": "much"}}, r"^minds: Ana: emotion_strength='much': "),
+    ],
+)
+def test_a_mind_of_nobody_and_an_unknown_field_are_told_before_anything_runs(
+    tmp_path: Path, minds: Any, says: str
+) -> None:
+    graph, config = hosted(tmp_path), {"configurable": {"thread_id": "1"}}
+    with pytest.raises(ParentStateError, match=says):
+        graph.invoke({"messages": [("user", "Hi")], "minds": minds}, config)
+    assert not (tmp_path / "t.db").exists() or not tertulia.open_store(tmp_path / "t.db").runs()
+
+
 def test_a_step_that_is_not_there_is_told_with_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(tertulia.UsageError, match=r"interrupt_before=thnk: there is no such step.*think.*are enter"):
         hosted(tmp_path, interrupt_before=["thnk"])
+    with pytest.raises(tertulia.UsageError) as refused:
+        hosted(tmp_path, interrupt_before=["nope"])
+    assert str(refused.value).count("open_round") == 1
     graph, config = hosted(tmp_path, interrupt_before="*"), {"configurable": {"thread_id": "1"}}
     graph.invoke({"messages": [("user", "Hi")]}, config)
     assert graph.get_state(config, subgraphs=True).tasks[0].state.next == ("enter",)
+
+
+@tertulia.node("after_assess", reads=["thought"])
+async def critic(state: Mapping[str, Any], runtime: Any) -> Mapping[str, Any]:
+    return {"thought": "A crane is no boat."}
+
+
+@tertulia.node("assess", reads=["active"])
+async def other_assess(state: Mapping[str, Any], runtime: Any) -> Mapping[str, Any]:
+    return await assess(state, runtime)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("people", "said"), [(PEOPLE, []), (PEOPLE[:2], [("user", "Who sold the boat?")])])
+def test_an_utterance_of_three_has_the_places_of_a_meeting(tmp_path: Path, people: list[str], said: list[Any]) -> None:
+    added, store = tertulia.Additions(nodes={"after_assess": critic, "assess": other_assess}), str(tmp_path / "t.db")
+    speak = tertulia.langgraph.utterance(people, model="rehearsal", additions=added, store=store)
+    heard = speak.invoke({"messages": said})["utterance"]
+    assert "A crane is no boat." in " ".join(unit["text"] for unit in heard["units"])
+
+
+def test_a_place_of_meetings_is_refused_in_a_dialogue(tmp_path: Path) -> None:
+    store = str(tmp_path / "t.db")
+    for options in (
+        {"additions": tertulia.Additions(nodes={"after_assess": critic})},
+        {"settings": {"nodes.assess": "assess"}},
+    ):
+        speak = tertulia.langgraph.utterance(PEOPLE[:2], model="rehearsal", store=store, **options)
+        with pytest.raises(tertulia.UsageError, match=r"a dialogue of two has no place .*; it is one of meetings"):
+            speak.invoke({"messages": []})

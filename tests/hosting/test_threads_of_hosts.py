@@ -217,3 +217,33 @@ def test_interrupts_at_once_are_answered_by_id(tmp_path: Path) -> None:
     assert again.id not in (one, third)  # LangGraph gives a second interrupt of a task an id of its own
     said = graph.invoke(Command(resume={again.id: True}), thread())["messages"]
     assert {message.content for message in said} == {proposed[one], proposed[other], "Mine."}
+
+
+@pytest.mark.parametrize("node", ["utterance", "group_chat", "exchange"])
+def test_a_run_is_interrupted_as_long_as_a_line_is_being_said(tmp_path: Path, node: str) -> None:
+    people = [{"name": name, "album": ["a boat"]} if node == "exchange" else name for name in ("Ana", "Bo", "Cy")]
+    step = "record_speech" if node == "group_chat" else "record"
+    options: Any = {"model": "rehearsal", "store": str(tmp_path / "t.db"), "interrupt_before": [step]}
+    graph = getattr(tertulia.langgraph, node)(people, **options, checkpointer=InMemorySaver())
+    graph.invoke({"messages": [("user", "Ana, who sold the boat?")]}, thread())
+    (run,) = tertulia.open_store(tmp_path / "t.db").runs()
+    assert run.status == "interrupted"
+    with pytest.raises(tertulia.UsageError, match=r"is of a graph of your own, which has paused .*with None as its"):
+        run.resume()
+    graph.invoke(None, thread())
+    (run,) = tertulia.open_store(tmp_path / "t.db").runs()
+    assert run.status == "finished"
+
+
+def test_a_run_of_a_failed_branch_is_not_finished(tmp_path: Path) -> None:
+    @tertulia.node("generate")
+    async def fail(state: Any, runtime: Any) -> Any:
+        raise ValueError("no")
+
+    added = tertulia.Additions(nodes={"generate": fail})
+    speak = tertulia.langgraph.utterance(
+        ["Ana", "Bo"], model="rehearsal", store=str(tmp_path / "t.db"), additions=added
+    )
+    with pytest.raises(tertulia.NodeError):
+        speak.invoke({"messages": []})
+    assert [run.status for run in tertulia.open_store(tmp_path / "t.db").runs()] == ["interrupted"]

@@ -218,6 +218,13 @@ def test_a_wrong_answer_is_asked_about_again(tmp_path: Path, by_id: bool) -> Non
     assert graph.invoke({"messages": []}, thread())["__interrupt__"][0].value["speaker"] == "Bo"
 
 
+@pytest.mark.parametrize(("settings", "is_heard"), [({}, True), ({"perception_threshold": 1}, False)])
+def test_a_speaker_hears_the_line_that_they_answer(tmp_path: Path, settings: dict[str, Any], is_heard: bool) -> None:
+    graph = speaking(tmp_path, settings=settings)
+    said = graph.invoke({"messages": [("user", "Yes.")]}, thread())["utterance"]
+    assert ("Yes." in " ".join(unit["text"] for unit in said["units"])) is is_heard
+
+
 def test_no_answer_at_all_leaves_the_question_open(tmp_path: Path) -> None:
     graph = speaking(tmp_path, review=True)
     first = graph.invoke(HELLO, thread())["__interrupt__"][0].value
@@ -237,15 +244,36 @@ def test_a_thread_that_another_graph_has_paused_is_told(tmp_path: Path) -> None:
     assert said["messages"][-1].name == "Ana"
 
 
+@pytest.mark.parametrize("step", ["think", "score", "record"])
+@pytest.mark.parametrize(
+    "other", [{"people": ["Xi", "Yo"]}, {"removal_factor": 0.9}, {"additions": tt.Additions(nodes={"score": "length"})}]
+)
+def test_a_thread_goes_on_in_no_graph_of_other_people_or_settings(
+    tmp_path: Path, step: str, other: dict[str, Any]
+) -> None:
+    saver = InMemorySaver()
+    speaking(tmp_path, saver, interrupt_before=[step]).invoke(HELLO, thread())
+    with pytest.raises(UsageError, match=r"^the thread has paused in the graph utterance, and can't go on in one of"):
+        speaking(tmp_path, saver, **other).invoke(None, thread())
+    assert speaking(tmp_path, saver).invoke(None, thread())["messages"][-1].name == "Ana"
+    assert speaking(tmp_path, saver, **other).invoke({"messages": []}, thread())["messages"]  # the next turn is free
+
+
 _PROGRAM = """
 import sys
 from pathlib import Path
+import tertulia
 from langgraph.checkpoint.sqlite import SqliteSaver
 from support.hosted import HELLO, speaking, thread
 
+@tertulia.node("decide_ending")
+async def go_on(state, runtime):
+    return {"ended": False}
+
 folder, store = Path(sys.argv[1]), sys.argv[2]
 with SqliteSaver.from_conn_string(str(folder / "checkpoints.db")) as saver:
-    graph = speaking(folder, saver, interrupt_before=["generate"], store=store)
+    added = tertulia.Additions(nodes={"decide_ending": go_on})
+    graph = speaking(folder, saver, interrupt_before=["generate"], store=store, additions=added)
     if graph.get_state(thread()).next:
         print(graph.invoke(None, thread())["messages"][-1].content)
     else:
@@ -256,7 +284,8 @@ with SqliteSaver.from_conn_string(str(folder / "checkpoints.db")) as saver:
 def program(folder: Path, store: str) -> subprocess.CompletedProcess[str]:
     paths = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
     code = f"import sys\nsys.path[:0] = {paths!r}\n{_PROGRAM}"
-    command = [sys.executable, "-c", code, str(folder), store]
+    (folder / "program.py").write_text(code)  # the source of a node is read
+    command = [sys.executable, str(folder / "program.py"), str(folder), store]
     return subprocess.run(command, capture_output=True, text=True, cwd=folder)
 
 

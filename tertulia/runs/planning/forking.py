@@ -11,7 +11,7 @@ from tertulia.runs.planning.other_items import with_other_items
 from tertulia.runs.planning.request import NOTHING_ASKED, RunRequest
 from tertulia.runs.planning.seats import check_is_there, with_seat
 from tertulia.runs.planning.starting import RunPlan, check_start
-from tertulia.state.cognition import Trace
+from tertulia.state.cognition import ENTERED, Entered, Trace
 from tertulia.state.errors import NotFoundError, SettingError, UsageError
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import PRESETS, Parameters
@@ -185,7 +185,8 @@ def _trace_before(store: Store, parent: RunRecord, at: int, say: str | None) -> 
             raise UsageError(f"turn {at} of run {parent.run} is a silence: there are no words to rewrite")
     needed = at if say is not None else at - 1
     trace = store.trace(parent.run, needed) if needed else None
-    if needed and trace is None and needed == parent.turns and parent.status in ("interrupted", "failed"):
+    was_stopped = needed == parent.turns and parent.status in ("interrupted", "failed")
+    if needed and trace is None and was_stopped and not store.steps(parent.run, ENTERED, Entered):
         raise NotFoundError(f"run {parent.run} stopped while its turn {needed} was being stored; resume it first")
     if needed and trace is None:
         raise NotFoundError(

@@ -17,6 +17,7 @@ from tertulia.runs.planning.seats import check_seat, with_seat
 from tertulia.runs.planning.word_rules import reading_addresses
 from tertulia.state.album import Population
 from tertulia.state.case_seed import case_seed_of
+from tertulia.state.cognition import ENTERED, Entered
 from tertulia.state.errors import SettingError, UsageError
 from tertulia.state.files import NOT_FOLLOWED
 from tertulia.state.languages import language_of
@@ -238,9 +239,14 @@ def reopen(store: "SqlStore", run: RunRecord, access: ModelAccess, request: RunR
     """Return the context in which a stored run goes on, with the seat, the additions and the servers of a request.
 
     Raises:
-        TertuliaError: The run has another seat or model, an extension has changed or is gone, or a model can't be
-            opened.
+        TertuliaError: The run is of a graph of the user's own, has another seat or model, an extension has changed or
+            is gone, or a model can't be opened.
     """
+    if store.steps(run.run, ENTERED, Entered):
+        raise UsageError(
+            f"run {run.run} is of a graph of your own, which has paused or failed in turn {run.turns + 1}: invoke that "
+            "graph again, with None as its input"
+        )
     check_seat(request.seat, run)
     if request.model is not None:
         access = _on_other_servers(run, request.model, access)

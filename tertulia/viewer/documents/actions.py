@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tertulia.runs.catalog.settings import written
+from tertulia.state.cognition import ENTERED, Entered
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import SettingError, UsageError, nearest_hint
 from tertulia.state.parameters import ALIASES, GroupDescription, ParameterDescription, parameter_groups
@@ -28,11 +29,12 @@ _OPTIONS = {"removal_factor": "--lambda", "seed": "--seed"}
 def actions_page(store: SqlStore, run: str) -> Document:
     """Return the words of commands for a run, and the parameters that a fork may change.
 
-    `resume` is `None` if the run is finished or driven by a process.
+    `resume` is `None` if the run is finished, driven by a process, or of a graph of the user's own.
     """
     record = store.run(run)
     is_driven = record.status == "running" and store.drivers().is_driven(record.run)
-    can_go_on = record.status != "finished" and not is_driven
+    is_own_graphs = bool(store.steps(run, ENTERED, Entered))  # which alone goes on with it
+    can_go_on = record.status != "finished" and not is_driven and not is_own_graphs
     return {
         "schema_version": SCHEMA_VERSION,
         "run": record.run,
