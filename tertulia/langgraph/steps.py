@@ -12,12 +12,14 @@ from tertulia.langgraph.host import Host
 from tertulia.langgraph.hosted import with_messages
 from tertulia.langgraph.room import room
 from tertulia.langgraph.states import ScoredUnit, Utterance
+from tertulia.nodes.conversation.line_edit import put_words
 from tertulia.nodes.conversation.turns import spoken_turn
 from tertulia.nodes.machinery.node import NodeFunction
 from tertulia.nodes.utterance.candidates import candidate_at
 from tertulia.state.context import Context
 from tertulia.state.errors import UsageError
-from tertulia.state.records import Candidate, Reply, TurnRecord
+from tertulia.state.line_edit import EDITED, LineEdit
+from tertulia.state.records import TurnRecord
 from tertulia.state.text import one_line
 
 #: A step that runs in the room: from the state to its update.
@@ -173,7 +175,7 @@ def review_step(host: Host) -> Runnable[Any, Any]:
         return recorded_utterance(state, _alive(held).context(state["run"]))[1]
 
     async def put(state: State, words: str) -> Any:
-        return _put_words(_alive(held).context(state["run"]), state, words)
+        return _put_words(_alive(held), state, words)
 
     def review(state: State) -> Any:
         words = _reviewed(room().wait(lambda: show(state)))
@@ -199,12 +201,9 @@ def _reviewed(shown: Utterance) -> str | None:
     return words if words != shown["text"] else None
 
 
-def _put_words(context: Context, state: State, words: str) -> dict[str, Any]:
-    """Store a person's words as a further candidate, and choose it."""
-    turn, speaker, part = state["turn"], state["speaker"], state.get("part", "")
-    attempts = [candidate.attempt for candidate in context.store.candidates(context.run, turn, part)]
-    attempt = 1 + max(attempts, default=-1)
-    reply = Reply(text=words, tokens=(), text_tokens=(0, 0), fields={speaker: words})
-    candidate = Candidate(attempt=attempt, text=words, reply=reply, origin="by_hand")
-    context.store.save_candidate(context.run, turn, candidate, part)
-    return {"chosen": attempt, "ended": False}
+def _put_words(host: Host, state: State, words: str) -> dict[str, Any]:
+    """Store a person's words in the place of the line, in a run in which the turn is still to be said."""
+    run = host.forked_if_said(state["run"], state["turn"])
+    context = host.context(run)
+    context.store.save_step(run, state["round"], "", EDITED, LineEdit(words=words))
+    return {**put_words(state, context, words), "run": run}
