@@ -16,7 +16,7 @@ from tertulia.langgraph.messages import lines_of, message_of, places_of, text_fi
 from tertulia.langgraph.people import check_people, read_people, start_of
 from tertulia.langgraph.settings import DEFAULT_MODEL, DEFAULT_SEED, host_of
 from tertulia.langgraph.states import SpeakInput, SpeakOutput, SpeakState
-from tertulia.langgraph.steps import HostedSteps, as_runnable, reading_messages, recorded_utterance, review_step
+from tertulia.langgraph.steps import HostedSteps, as_step, reading_messages, recorded_utterance, review_step
 from tertulia.langgraph.thinking import first_mind, prepare_all, think_together
 from tertulia.runs.planning.additions import Additions
 from tertulia.state.context import RecordedTurn
@@ -87,7 +87,7 @@ def utterance(
     steps = HostedSteps(host, "utterance")
     graph = StateGraph(SpeakState, input_schema=SpeakInput, output_schema=SpeakOutput)
     graph.add_node("enter", reading_messages(speaking.enter, "enter"))
-    graph.add_node("think", as_runnable(speaking.think, "think"))
+    graph.add_node("think", as_step(speaking.think, "think"))
     add_utterance(graph, host.nodes("dialogue"), as_node=steps.node, as_router=steps.router)
     graph.add_node("record", reading_messages(speaking.record, "record"))
     graph.add_edge(START, "enter")

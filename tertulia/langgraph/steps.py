@@ -8,6 +8,7 @@ from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
+from tertulia.langgraph.edits import accepted, with_written
 from tertulia.langgraph.host import Host
 from tertulia.langgraph.hosted import with_messages
 from tertulia.langgraph.room import room
@@ -43,17 +44,37 @@ def as_runnable(step: Step, name: str) -> Runnable[Any, Any]:
     return _owning(step, RunnableLambda(run, afunc=arun, name=name))
 
 
+def as_step(step: Step, name: str) -> Runnable[Any, Any]:
+    """Return a step as a graph runs it, from a state that is not edited."""
+
+    async def from_unedited(state: State) -> Any:
+        accepted(state, name)
+        return with_written(state, await step(state))
+
+    return as_runnable(from_unedited, name)
+
+
 def reading_messages(step: Callable[[Any, RunnableConfig], Coroutine[Any, Any, Any]], name: str) -> Runnable[Any, Any]:
-    """Return a step that takes the parent's messages in its state (`with_messages`), and its config."""
-    held = ref(step)
+    """Return a step that takes the parent's messages in its state (`with_messages`), and its config.
+
+    Its state is not edited; that of `enter` is the parent's.
+    """
+
+    async def from_unedited(state: State, config: RunnableConfig) -> Any:
+        if name != "enter":
+            accepted(state, name)
+        given = with_messages(state, config)
+        return with_written(given, await step(given, config))
+
+    held = ref(from_unedited)
 
     def run(state: Any, config: RunnableConfig) -> Any:
-        return room().wait(lambda: _alive(held)(with_messages(state, config), config))
+        return room().wait(lambda: _alive(held)(state, config))
 
     async def arun(state: Any, config: RunnableConfig) -> Any:
-        return await room().wait_in_loop(lambda: _alive(held)(with_messages(state, config), config))
+        return await room().wait_in_loop(lambda: _alive(held)(state, config))
 
-    return _owning(step, RunnableLambda(run, afunc=arun, name=name))
+    return _owning(from_unedited, RunnableLambda(run, afunc=arun, name=name))
 
 
 def _owning(owned: object, runnable: RunnableLambda[Any, Any]) -> RunnableLambda[Any, Any]:
@@ -74,10 +95,11 @@ class HostedSteps:
     def __init__(self, host: Host, graph: str) -> None:
         self._host, self._graph = host, graph
 
-    def node(self, node: NodeFunction, is_before_turn: bool = False) -> Runnable[Any, Any]:
+    def node(self, node: NodeFunction, place: str = "", is_before_turn: bool = False) -> Runnable[Any, Any]:
         """Return a node of Tertulia as a graph runs it.
 
         Args:
+            place: Its place in the utterance graph.
             is_before_turn: Whether the turn that the state names may be over.
         """
 
@@ -87,10 +109,11 @@ class HostedSteps:
                     f"the thread has paused in the graph {graph}, and can't go on in {self._graph}: invoke the graph "
                     "that has paused, or begin another thread"
                 )
+            edits = accepted(state, place, lambda prompt: self._host.context(state["run"]).store.prompt(prompt))
             run = state["run"] if is_before_turn else self._host.forked_if_said(state["run"], state["turn"])
             async with self._host.lock(run):
-                update = await node(state, runtime_of(self._host.context(run)))
-            return {**(update or {}), "run": run}
+                update = await node({**state, **edits}, runtime_of(self._host.context(run)))
+            return with_written(state, {**edits, **(update or {}), "run": run})
 
         return as_runnable(step, getattr(node, "__name__", "node"))
 
@@ -172,6 +195,7 @@ def review_step(host: Host) -> Runnable[Any, Any]:
     held = ref(host)
 
     async def show(state: State) -> Any:
+        accepted(state, "review")
         return recorded_utterance(state, _alive(held).context(state["run"]))[1]
 
     async def put(state: State, words: str) -> Any:
@@ -206,4 +230,4 @@ def _put_words(host: Host, state: State, words: str) -> dict[str, Any]:
     run = host.forked_if_said(state["run"], state["turn"])
     context = host.context(run)
     context.store.save_step(run, state["round"], "", EDITED, LineEdit(words=words))
-    return {**put_words(state, context, words), "run": run}
+    return with_written(state, {**put_words(state, context, words), "run": run})

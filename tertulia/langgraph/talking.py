@@ -17,7 +17,15 @@ from tertulia.langgraph.messages import lines_of, message_of, places_of, text_fi
 from tertulia.langgraph.people import check_people, read_people, start_of
 from tertulia.langgraph.settings import DEFAULT_MODEL, DEFAULT_SEED, host_of, rounds_of
 from tertulia.langgraph.states import GroupChatInput, GroupChatOutput, GroupChatState
-from tertulia.langgraph.steps import HostedSteps, as_runnable, in_words, reading_messages, review_step, runtime_of
+from tertulia.langgraph.steps import (
+    HostedSteps,
+    as_runnable,
+    as_step,
+    in_words,
+    reading_messages,
+    review_step,
+    runtime_of,
+)
 from tertulia.langgraph.thinking import entering_mind, minds_field, prepare_all, think_together
 from tertulia.nodes.meeting.rounds import open_round, record_silence, record_speech
 from tertulia.runs.planning.additions import Additions
@@ -98,7 +106,7 @@ def _built(
     graph = StateGraph(GroupChatState, input_schema=GroupChatInput, output_schema=GroupChatOutput)
     graph.add_node("enter", reading_messages(talking.enter, "enter"))
     graph.add_node("open_round", steps.node(open_round, is_before_turn=True))
-    graph.add_node("think", as_runnable(talking.think, "think"))
+    graph.add_node("think", as_step(talking.think, "think"))
     graph.add_node(give_floor, steps.node(chosen.get(give_floor, ORDERS[order])))
     add_utterance(graph, chosen, as_node=steps.node, as_router=steps.router)
     graph.add_node("record_speech", reading_messages(talking.record_speech, "record_speech"))

@@ -10,7 +10,7 @@ from tertulia.state.line_edit import EDITED_ATTEMPT
 from tertulia.state.records import HOSTED_SCENARIO, Candidate
 from tertulia.state.text import clean, counted
 from tertulia.views.reading.exchanges import RecordedExchange
-from tertulia.views.reading.removal import retained, whole_of_share
+from tertulia.views.reading.removal import is_edited, retained, scores_are_edited, whole_of_share
 from tertulia.views.reading.turns import LineDetails, TurnDetails, parameters_of_speaker
 from tertulia.views.reading.why_leaning import leaning
 from tertulia.views.reading.why_round import floor_sentence
@@ -95,9 +95,12 @@ def _removal_clause(details: LineDetails) -> str:
     kept = retained(details.run)
     if kept is not None and record.removal_factor is None:
         return f"only {kept} was to stay: {what} had been taken away"
-    drawn = " at random" if parameters.removal_order == "placebo" and gone else ""
     share = f", with {percentage(reached)} of the {whole_of_share(details)}" if gone else ""
-    return f"λ{'' if factor is None else f' = {round(factor, 3):g}'} had taken {what} away{drawn}{share}"
+    if is_edited(details):
+        return f"an edit of the state, not λ, left out {what}{share}"
+    drawn = " at random" if parameters.removal_order == "placebo" and gone else ""
+    by = ", by edited scores" if scores_are_edited(details) else ""
+    return f"λ{'' if factor is None else f' = {round(factor, 3):g}'} had taken {what} away{drawn}{share}{by}"
 
 
 # --- the candidate --------------------------------------------------------------------------------------------------
