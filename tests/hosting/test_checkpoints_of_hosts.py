@@ -322,7 +322,7 @@ def test_show_has_the_thought_that_a_users_node_rewrote_in_a_hosted_meeting(cli:
         assert {visit["agent"] for visit in visits} == {"Ana", "Bo", "Cy"}
         for visit in visits:
             assert visit["update"]["thought"] == f"Better: {visit['before']['thought']}"
-    cli("show", "@last", "--turn", "1", "--node", "decide").complains(3, "nothing keeps those within an agent")
+    cli("show", "@last", "--turn", "1", "--node", "decide").complains(3, "nothing keeps those of an agent")
 
 
 def test_a_fork_of_a_hosted_run_at_a_later_turn_names_the_graphs_history(cli: Cli, tmp_path: Path) -> None:

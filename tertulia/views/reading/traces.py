@@ -42,7 +42,7 @@ def read_visits(
                 return found
             raise NotFoundError(
                 f"turn {number} of run {run.run} was a step of another program's graph: its checkpoints have the "
-                "states between its own steps (graph.get_state_history), and nothing keeps those within an agent's thinking; "
+                "states between its own steps (graph.get_state_history), nothing keeps those of an agent's thinking; "
                 f"show {run.run} --turn {number} has what came of them"
             )
         if trace is None:
