@@ -39,6 +39,7 @@ _FIXED = r", which λ may not remove: a fixed unit, or a text of a block that ke
         ("prune", {"scores": {"memory.memory_1": 5}}, r"^scores has none for [a-z_.0-9]+; give every unit"),
         ("prune", {"scores": {"nope": 5}}, r"^scores has 'nope', which is no id of a unit"),
         ("prune", {"scores": {"memory.memory_1": -1}}, r"^scores has -1 for memory\.memory_1; give"),
+        ("prune", {"scores": {1: 2.0, "nope": 5}}, r"^scores has 1, which is no id of a unit"),
         ("prune", {"scores": "x"}, r"^scores is 'x'; give every unit"),
         ("prune", {"scores": None}, r"^scores is None; give every unit"),
         ("prune", {"removal_factor": 2}, r"^removal_factor is 2; λ is a number from 0 to 1(\n|$)"),
