@@ -91,7 +91,7 @@ def add_utterance(
     graph: StateGraph[Any, Any, Any, Any] | InnerGraph,
     nodes: Mapping[str, NodeFunction],
     has_prompt: bool = False,
-    as_node: Callable[[NodeFunction], Any] = lambda node: node,
+    as_node: Callable[[NodeFunction, str], Any] = lambda node, _: node,
     as_router: Callable[[Callable[..., Any]], Any] = lambda question: question,
 ) -> None:
     """Add the steps of an utterance to a graph, from `FIRST_STEP` to `LAST_STEP`, which the graph connects itself.
@@ -99,13 +99,14 @@ def add_utterance(
     Args:
         nodes: By place, the nodes that replace the shipped ones.
         has_prompt: As of `utterance_graph`.
-        as_node, as_router: Make the graph's own form of a node, and of a question about the state.
+        as_node: Makes the graph's own form of a node at a place.
+        as_router: Makes the graph's own form of a question about the state.
     """
-    graph.add_node(FIRST_STEP, as_node(begin_utterance))
+    graph.add_node(FIRST_STEP, as_node(begin_utterance, FIRST_STEP))
     if not has_prompt:
-        graph.add_node("retrieve_memory", as_node(nodes.get("retrieve_memory", retrieve_memory)))
+        graph.add_node("retrieve_memory", as_node(nodes.get("retrieve_memory", retrieve_memory), "retrieve_memory"))
     for place, shipped in _STEPS.items():
-        graph.add_node(place, as_node(nodes.get(place, shipped)))
+        graph.add_node(place, as_node(nodes.get(place, shipped), place))
 
     if not has_prompt:
         graph.add_edge(FIRST_STEP, "retrieve_memory")

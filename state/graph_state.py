@@ -10,6 +10,9 @@ from tertulia.state.inner_places import Address, nobody_asked
 from tertulia.state.meeting import Meeting
 from tertulia.state.records import Case, EndedBy
 
+#: The end of the name of a scorer whose scores a user of a graph has edited.
+EDITED_SCORES = ", edited"
+
 #: How strongly an agent feels at the beginning of a meeting, in [0, 1].
 _FIRST_EMOTION_STRENGTH = 0.3
 

@@ -5,6 +5,7 @@
 3. A turn that starts over after a crash computes the same line, and takes the stored decision.
 """
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from langgraph.types import interrupt
@@ -36,15 +37,17 @@ def as_edited(state: SpokenState, context: Context) -> SpokenState:
         context.store.save_step(context.run, state["round"], "", EDITED, edit)
     if edit.words is None:
         return state
-    speaker, attempt = state["speaker"], state["chosen"]
-    reply = Reply(text=edit.words, tokens=(), text_tokens=(0, 0), fields={speaker: edit.words})
+    return {**state, **put_words(state, context, edit.words)}
+
+
+def put_words(state: Mapping[str, Any], context: Context, words: str) -> Any:
+    """Store a person's words in the place of the chosen candidate, and return what changes; nothing has read them."""
     written = Candidate(
         attempt=EDITED_ATTEMPT,
-        text=edit.words,
-        reply=reply,
+        text=words,
+        reply=Reply(text=words, tokens=(), text_tokens=(0, 0), fields={state["speaker"]: words}),
         origin="by_hand",
-        remark=f"written by a person in the place of candidate {attempt + 1}",
+        remark=f"written by a person in the place of candidate {state['chosen'] + 1}",
     )
     context.store.save_candidate(context.run, state["turn"], written)
-    changes: Any = {"chosen": EDITED_ATTEMPT, "ended": False, "line_scores": None, "line_scored_by": None}
-    return {**state, **changes}
+    return {"chosen": EDITED_ATTEMPT, "ended": False, "line_scores": None, "line_scored_by": None}

@@ -97,16 +97,21 @@ class SpeakOutput(TypedDict, total=False):
 
 
 class RunState(TypedDict, total=False):
-    """The fields that every step has: `run` names the run in the store that holds the texts, `graph` the graph."""
+    """The fields that every step has: `run` names the run in the store that holds the texts, `graph` the graph.
+
+    `written` is the state that the last step left, by key (`tertulia.langgraph.edits`).
+    """
 
     run: str
     graph: str
+    written: dict[str, Any]
 
 
 class HostedUtteranceState(UtteranceState, RunState, total=False):
     """The state of the utterance's own steps; between them it holds ids and numbers, and texts are in the store.
 
-    `removed` holds the ids of the removed units: `update_state` may change it before `generate`.
+    `update_state` may change `scores` and `removal_factor` before `prune`, and `removed`, ids of units, before
+    `generate`.
     """
 
 

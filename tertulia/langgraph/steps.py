@@ -8,16 +8,19 @@ from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
+from tertulia.langgraph.edits import accepted, with_written
 from tertulia.langgraph.host import Host
 from tertulia.langgraph.hosted import with_messages
 from tertulia.langgraph.room import room
 from tertulia.langgraph.states import ScoredUnit, Utterance
+from tertulia.nodes.conversation.line_edit import put_words
 from tertulia.nodes.conversation.turns import spoken_turn
 from tertulia.nodes.machinery.node import NodeFunction
 from tertulia.nodes.utterance.candidates import candidate_at
 from tertulia.state.context import Context
 from tertulia.state.errors import UsageError
-from tertulia.state.records import Candidate, Reply, TurnRecord
+from tertulia.state.line_edit import EDITED, LineEdit
+from tertulia.state.records import TurnRecord
 from tertulia.state.text import one_line
 
 #: A step that runs in the room: from the state to its update.
@@ -41,17 +44,37 @@ def as_runnable(step: Step, name: str) -> Runnable[Any, Any]:
     return _owning(step, RunnableLambda(run, afunc=arun, name=name))
 
 
+def as_step(step: Step, name: str) -> Runnable[Any, Any]:
+    """Return a step as a graph runs it, from a state that is not edited."""
+
+    async def from_unedited(state: State) -> Any:
+        accepted(state, name)
+        return with_written(state, await step(state))
+
+    return as_runnable(from_unedited, name)
+
+
 def reading_messages(step: Callable[[Any, RunnableConfig], Coroutine[Any, Any, Any]], name: str) -> Runnable[Any, Any]:
-    """Return a step that takes the parent's messages in its state (`with_messages`), and its config."""
-    held = ref(step)
+    """Return a step that takes the parent's messages in its state (`with_messages`), and its config.
+
+    Its state is not edited; that of `enter` is the parent's.
+    """
+
+    async def from_unedited(state: State, config: RunnableConfig) -> Any:
+        if name != "enter":
+            accepted(state, name)
+        given = with_messages(state, config)
+        return with_written(given, await step(given, config))
+
+    held = ref(from_unedited)
 
     def run(state: Any, config: RunnableConfig) -> Any:
-        return room().wait(lambda: _alive(held)(with_messages(state, config), config))
+        return room().wait(lambda: _alive(held)(state, config))
 
     async def arun(state: Any, config: RunnableConfig) -> Any:
-        return await room().wait_in_loop(lambda: _alive(held)(with_messages(state, config), config))
+        return await room().wait_in_loop(lambda: _alive(held)(state, config))
 
-    return _owning(step, RunnableLambda(run, afunc=arun, name=name))
+    return _owning(from_unedited, RunnableLambda(run, afunc=arun, name=name))
 
 
 def _owning(owned: object, runnable: RunnableLambda[Any, Any]) -> RunnableLambda[Any, Any]:
@@ -93,7 +116,7 @@ class HostedSteps:
             self._check_graph(state)
             return await step(state)
 
-        return as_runnable(checked, name)
+        return as_step(checked, name)
 
     def last(self, step: Callable[[Any, RunnableConfig], Coroutine[Any, Any, Any]], name: str) -> Runnable[Any, Any]:
         """Return a step that adds to the messages, as a graph runs it."""
@@ -104,19 +127,21 @@ class HostedSteps:
 
         return reading_messages(checked, name)
 
-    def node(self, node: NodeFunction, is_before_turn: bool = False) -> Runnable[Any, Any]:
+    def node(self, node: NodeFunction, place: str = "", is_before_turn: bool = False) -> Runnable[Any, Any]:
         """Return a node of Tertulia as a graph runs it.
 
         Args:
+            place: Its place in the utterance graph.
             is_before_turn: Whether the turn that the state names may be over.
         """
 
         async def step(state: State) -> Any:
             self._check_graph(state)
+            edits = accepted(state, place, lambda prompt: self._host.context(state["run"]).store.prompt(prompt))
             run = state["run"] if is_before_turn else self._host.forked_if_said(state["run"], state["turn"])
             async with self._host.lock(run):
-                update = await node(state, runtime_of(self._host.context(run)))
-            return {**(update or {}), "run": run}
+                update = await node({**state, **edits}, runtime_of(self._host.context(run)))
+            return with_written(state, {**edits, **(update or {}), "run": run})
 
         return as_runnable(step, getattr(node, "__name__", "node"))
 
@@ -198,10 +223,11 @@ def review_step(host: Host) -> Runnable[Any, Any]:
     held = ref(host)
 
     async def show(state: State) -> Any:
+        accepted(state, "review")
         return recorded_utterance(state, _alive(held).context(state["run"]))[1]
 
     async def put(state: State, words: str) -> Any:
-        return _put_words(_alive(held).context(state["run"]), state, words)
+        return _put_words(_alive(held), state, words)
 
     def review(state: State) -> Any:
         words = _reviewed(room().wait(lambda: show(state)))
@@ -227,12 +253,9 @@ def _reviewed(shown: Utterance) -> str | None:
     return words if words != shown["text"] else None
 
 
-def _put_words(context: Context, state: State, words: str) -> dict[str, Any]:
-    """Store a person's words as a further candidate, and choose it."""
-    turn, speaker, part = state["turn"], state["speaker"], state.get("part", "")
-    attempts = [candidate.attempt for candidate in context.store.candidates(context.run, turn, part)]
-    attempt = 1 + max(attempts, default=-1)
-    reply = Reply(text=words, tokens=(), text_tokens=(0, 0), fields={speaker: words})
-    candidate = Candidate(attempt=attempt, text=words, reply=reply, origin="by_hand")
-    context.store.save_candidate(context.run, turn, candidate, part)
-    return {"chosen": attempt, "ended": False}
+def _put_words(host: Host, state: State, words: str) -> dict[str, Any]:
+    """Store a person's words in the place of the line, in a run in which the turn is still to be said."""
+    run = host.forked_if_said(state["run"], state["turn"])
+    context = host.context(run)
+    context.store.save_step(run, state["round"], "", EDITED, LineEdit(words=words))
+    return with_written(state, {**put_words(state, context, words), "run": run})

@@ -17,7 +17,14 @@ from tertulia.langgraph.messages import lines_of, message_of, places_of, text_fi
 from tertulia.langgraph.people import check_people, read_people, start_of
 from tertulia.langgraph.settings import DEFAULT_MODEL, DEFAULT_SEED, host_of, rounds_of
 from tertulia.langgraph.states import GroupChatInput, GroupChatOutput, GroupChatState
-from tertulia.langgraph.steps import HostedSteps, as_runnable, in_words, reading_messages, review_step, runtime_of
+from tertulia.langgraph.steps import (
+    HostedSteps,
+    as_runnable,
+    in_words,
+    reading_messages,
+    review_step,
+    runtime_of,
+)
 from tertulia.langgraph.thinking import entering_mind, minds_field, prepare_all, think_together
 from tertulia.nodes.meeting.rounds import open_round, record_silence, record_speech
 from tertulia.runs.planning.additions import Additions

@@ -305,6 +305,36 @@ def test_show_tells_where_the_steps_of_a_hosted_turn_are(cli: Cli, tmp_path: Pat
         cli("show", "@last", "--node", name).complains(3, "turn 1", "graph.get_state_history", "--turn 1")
 
 
+def test_show_has_the_thought_that_a_users_node_rewrote_in_a_hosted_meeting(cli: Cli, tmp_path: Path) -> None:
+    @tt.node("after_assess", reads=["thought"])
+    async def critic(state: Any, runtime: Any) -> Any:
+        return {"thought": f"Better: {state['thought']}"}
+
+    talk = tertulia.langgraph.group_chat(
+        [*PEOPLE, "Cy"],
+        model="rehearsal",
+        store=str(tmp_path / "tertulia.db"),
+        additions=tt.Additions(nodes={"after_assess": critic}),
+    )
+    graph_of(talk, InMemorySaver()).invoke(HELLO, thread())
+    for name in ("critic", "after_assess"):
+        visits = cli("show", "@last", "--turn", "1", "--node", name, "--json").json["visits"]
+        assert {visit["agent"] for visit in visits} == {"Ana", "Bo", "Cy"}
+        for visit in visits:
+            assert visit["update"]["thought"] == f"Better: {visit['before']['thought']}"
+    cli("show", "@last", "--turn", "1", "--node", "decide").complains(3, "nothing keeps those of an agent")
+
+
+def test_a_fork_of_a_hosted_run_at_a_later_turn_names_the_graphs_history(cli: Cli, tmp_path: Path) -> None:
+    graph = speaking(tmp_path, store=str(tmp_path / "tertulia.db"))
+    for _ in range(2):
+        graph.invoke(HELLO, thread())
+    forked = cli("fork", "@last", "--at", "2")
+    forked.complains(
+        3, "was held in a program's LangGraph graph", "goes back to turn 2 (graph.get_state_history)", "turn 1"
+    )
+
+
 def test_show_is_true_of_a_turn_and_of_a_branch_that_says_it_otherwise(cli: Cli, tmp_path: Path) -> None:
     speak = tertulia.langgraph.utterance(
         PEOPLE, model="rehearsal", removal_factor=0.5, store=str(tmp_path / "tertulia.db"), checkpointer=InMemorySaver()

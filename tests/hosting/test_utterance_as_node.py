@@ -1,6 +1,7 @@
 """The utterance graph as a node of somebody's graph: sync and async, interrupted and resumed, in words."""
 
 import asyncio
+import re
 import subprocess
 import sys
 from contextlib import suppress
@@ -196,6 +197,21 @@ def test_a_person_puts_other_words(tmp_path: Path) -> None:
     (run,) = tt.open_store(tmp_path / "talk.db").runs()
     assert run.turns[0].text == "The boat is gone, and that is that."
     assert [candidate.origin for candidate in run.turn(1).candidates][-1] == "by_hand"
+    drawn = len(run.turn(1).candidates) - 1
+    assert re.match(rf"^A person wrote this line in place of candidate \d of {drawn}; λ = 0.5 had", run.turn(1).why)
+    assert {unit["line_score"] for unit in state["utterance"]["units"]} == {None}
+    assert run.turn(1).leaned_on is None
+
+
+def test_other_words_after_time_travel_leave_the_turn_that_was_recorded(tmp_path: Path) -> None:
+    graph = speaking(tmp_path, review=True)
+    graph.invoke(HELLO, thread())
+    waiting = graph.get_state(thread()).config
+    graph.invoke(Command(resume="The boat is gone."), thread())
+    graph.invoke(None, waiting)  # LangGraph asks again
+    assert graph.invoke(Command(resume="It sank."), thread())["messages"][-1].content == "It sank."
+    texts = {run.turns[0].text for run in tt.open_store(tmp_path / "talk.db").runs()}
+    assert texts == {"The boat is gone.", "It sank."}
 
 
 @pytest.mark.parametrize("by_id", [False, True])

@@ -185,7 +185,7 @@ def test_a_line_is_rewritten_on_the_page_and_the_record_says_so(page: Page, stor
     until(lambda: tertulia.open_store(store).run(run).status == "finished")
     turn = next(turn for turn in tertulia.open_store(store).run(run).turns if turn.text == "We could simply ask them.")
     why = ask(address, f"api/runs/{run}/turns/{turn.turn}?token={TOKEN}").json["why"]
-    assert "a person rewrote the line before it was said" in str(why)
+    assert "A person wrote this line in place of candidate" in str(why)
     page.goto(f"{address}?token={TOKEN}#/runs/{run}?turn={turn.turn}&pane=candidates")
     expect(page.get_by_text("A person's words")).to_be_visible()
     expect(page.get_by_text("written by a person in the place of candidate 1")).to_be_visible()
@@ -195,7 +195,7 @@ def test_a_line_is_rewritten_on_the_page_and_the_record_says_so(page: Page, stor
     page.goto(f"{exported.as_uri()}#/runs/{run}?turn={turn.turn}")
     said = page.get_by_role("listbox", name="Transcript").get_by_role("option").filter(has_text=turn.text)
     expect(said).to_contain_text("✎ rewritten by a person")
-    expect(page.get_by_role("region", name="Why")).to_contain_text("a person rewrote the line before it was said")
+    expect(page.get_by_role("region", name="Why")).to_contain_text("A person wrote this line in place of candidate")
 
 
 @pytest.mark.access

@@ -15,7 +15,7 @@ from tertulia.state.cognition import ENTERED, Entered, Trace
 from tertulia.state.errors import NotFoundError, SettingError, UsageError
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import PRESETS, Parameters
-from tertulia.state.records import RunRecord
+from tertulia.state.records import HOSTED_SCENARIO, RunRecord
 from tertulia.state.seat import in_one_line
 from tertulia.state.store import Store
 
@@ -189,9 +189,14 @@ def _trace_before(store: Store, parent: RunRecord, at: int, say: str | None) -> 
     if needed and trace is None and was_stopped and not store.steps(parent.run, ENTERED, Entered):
         raise NotFoundError(f"run {parent.run} stopped while its turn {needed} was being stored; resume it first")
     if needed and trace is None:
+        if parent.scenario == HOSTED_SCENARIO:
+            raise NotFoundError(
+                f"run {parent.run} was held in a program's LangGraph graph, whose own history goes back to turn {at} "
+                "(graph.get_state_history); here, fork at turn 1"
+            )
         raise NotFoundError(
-            f"it is not known how run {parent.run} stood at turn {at}: a Tertulia that did not note it wrote the turn "
-            "before, or a LangGraph graph, whose own history goes back there; fork at turn 1, or run the scenario again"
+            f"the state of run {parent.run} after turn {needed} was removed from the store; fork at turn 1, or run the "
+            "scenario again"
         )
     return trace
 

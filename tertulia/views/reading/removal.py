@@ -6,6 +6,7 @@ from typing import Literal
 from tertulia.nodes.utterance.walks.calm import calm
 from tertulia.prompts.units import FIXED_UNITS
 from tertulia.state.context import Context
+from tertulia.state.graph_state import EDITED_SCORES
 from tertulia.state.parameters import REMOVAL_TOLERANCE, Parameters
 from tertulia.state.records import BLOCK_INITIALS, HOSTED_SCENARIO, Candidate, Prompt, RunRecord
 from tertulia.state.text import clean, in_words
@@ -34,6 +35,11 @@ def removal_in_words(details: LineDetails) -> list[str]:
     if factor is not None and what_if is None and details.pace is not None and details.pace.steering is not None:
         factor = round(factor, 3)
     pace = [details.pace.reason] if details.pace is not None and what_if is None else []
+    if what_if is None and is_edited(details):
+        gone, removable = details.removed_items, len(details.removable)
+        share = "" if scores is None else f": {details.removed_share:.1%} of their {whole_of_share(details)}"
+        edit = f"✗ {gone} of {removable} removable items were removed by an edit of the state, not by λ{share}"
+        return [edit, *remarks(details).values()]
     if scores is None:
         unscored = f"λ = {factor}: not scored, nothing removed (--set record_scores=true records scores)"
         return [unscored, *pace, *remarks(details).values()]
@@ -109,9 +115,11 @@ def _remarks(
     staying = [unit for unit in removable if unit.id not in details.removed]
     heaviest = max(removable, key=lambda unit: scores[unit.id])
     by_score = parameters.removal_order != "placebo"
-    if by_score and details.run.scenario == HOSTED_SCENARIO and _is_edited(details, scores, factor, parameters):
+    if details.what_if is None and is_edited(details):
         yield "edited", f"λ = {factor:g} would have removed other units: the state was edited before the line was drawn"
         return
+    if scores_are_edited(details):
+        yield "edited", "the scores were edited before the line was drawn: they are not the scorer's"
     if by_score and total and heaviest in staying and scores[heaviest.id] > _MOST * total:
         share = scores[heaviest.id] / total
         # The nearest walk removes it once λ is nearer to its share than to zero.
@@ -133,14 +141,24 @@ def _remarks(
         )
 
 
-def _is_edited(details: LineDetails, scores: dict[str, float], factor: float, parameters: Parameters) -> bool:
+def is_edited(details: LineDetails) -> bool:
     """Return whether other units are gone than those that the run's walk takes, as a graph's user has edited them."""
     from tertulia.nodes.utterance.prune import WALKS
 
-    if "prune" in parameters.nodes:
+    record, factor, parameters = details.record, details.removal_factor, parameters_of_speaker(details)
+    if details.run.scenario != HOSTED_SCENARIO or "prune" in parameters.nodes:
         return False
-    walked = WALKS[parameters.removal_walk](details.removable, scores, factor, _order(parameters))
-    return {*walked} != {unit.id for unit in details.removable if unit.id in details.removed}
+    if parameters.removal_order == "placebo" or (record.removal_factor is None and parameters.retain is not None):
+        return False
+    walked: list[str] = []
+    if record.scores is not None and factor:
+        walked = WALKS[parameters.removal_walk](details.removable, record.scores, factor, _order(parameters))
+    return {*walked} != {unit.id for unit in details.removable if unit.id in record.removed}
+
+
+def scores_are_edited(details: LineDetails) -> bool:
+    """Return whether a graph's user has edited the scores by which λ removed units."""
+    return (details.record.scored_by or "").endswith(EDITED_SCORES)
 
 
 def _order(parameters: Parameters) -> Literal["ascending", "descending"]:

@@ -38,9 +38,12 @@ def read_visits(
     for number in turns:
         trace = store.trace(run.run, number)
         if trace is None and run.scenario == HOSTED_SCENARIO:
+            if found := _rewritings(store, run, turns, node, agent):
+                return found
             raise NotFoundError(
-                f"turn {number} of run {run.run} was a step of another program's graph, whose checkpoints have the "
-                f"states (graph.get_state_history); show {run.run} --turn {number} has what came of them"
+                f"turn {number} of run {run.run} was a step of another program's graph: its checkpoints have the "
+                "states between its own steps (graph.get_state_history), nothing keeps those of an agent's thinking; "
+                f"show {run.run} --turn {number} has what came of them"
             )
         if trace is None:
             raise NotFoundError(
@@ -52,6 +55,18 @@ def read_visits(
         visits = _executions_of(store, run, visits, node, turn)
     chosen = [of for of in visits if agent in (None, of[1].agent or of[1].before.get("speaker"))]
     return [(number, _as_given(store, run, visit)) for number, visit in chosen]
+
+
+def _rewritings(
+    store: Store, run: RunRecord, turns: Sequence[int], node: str | None, agent: str | None
+) -> list[tuple[int, Visit]]:
+    """Return the executions of a user's node that rewrote thoughts in a hosted meeting: the store has both."""
+    nodes: dict[str, str] = dict(run.parameters.get("nodes") or {})  # type: ignore[call-overload]
+    if node not in ("after_assess", nodes.get("after_assess", "after_assess")):
+        return []
+    rounds = store.steps(run.run, "after_assess", Rewritten, min(turns), max(turns), agent)
+    visits = [Visit(node="after_assess", agent=who, before={"round": round}, update=None) for round, who in rounds]
+    return [(visit.before["round"], _with_assessment(store, run, visit)) for visit in visits]
 
 
 def _executions_of(

@@ -10,7 +10,7 @@ from tertulia.state.line_edit import EDITED_ATTEMPT
 from tertulia.state.records import HOSTED_SCENARIO, Candidate
 from tertulia.state.text import clean, counted
 from tertulia.views.reading.exchanges import RecordedExchange
-from tertulia.views.reading.removal import retained, whole_of_share
+from tertulia.views.reading.removal import is_edited, retained, scores_are_edited, whole_of_share
 from tertulia.views.reading.turns import LineDetails, TurnDetails, parameters_of_speaker
 from tertulia.views.reading.why_leaning import leaning
 from tertulia.views.reading.why_round import floor_sentence
@@ -50,6 +50,9 @@ def why_said(details: LineDetails) -> str:
         how = "A person typed it" if seat is not None and seat == speaker else "It was written by hand"
         return clean(f"{how} for {speaker}: no prompt was read, and nobody judged it.")
     said = _candidate_clause(details)
+    if _is_by_hand(details):
+        rest = "; ".join(filter(None, (said, _removal_clause(details))))
+        return clean(f"{rest[0].upper()}{rest[1:]}.")
     rest = "; ".join(filter(None, (_removal_clause(details), said)))
     rest = f" {rest if rest.startswith('λ') else rest[0].upper() + rest[1:]}." if rest else ""
     return clean(f"{leaning(details, _MOST)}.{rest}")
@@ -57,10 +60,15 @@ def why_said(details: LineDetails) -> str:
 
 def _in_short(details: LineDetails) -> str:
     """Return a sentence on how an utterance came about: the unit that it leaned on most, the removal, and a doubt."""
-    if details.record.turn.speaker is None or details.prompt is None:
+    if details.record.turn.speaker is None or details.prompt is None or _is_by_hand(details):
         return why_said(details)
     said = _candidate_clause(details) if _is_telling(details) else ""
     return clean(f"{'; '.join(filter(None, (leaning(details, 1), _removal_clause(details), said)))}.")
+
+
+def _is_by_hand(details: LineDetails) -> bool:
+    """Whether a person's words are said in the place of a model's line; no model has read these."""
+    return details.record.chosen == EDITED_ATTEMPT
 
 
 def _is_telling(details: LineDetails) -> bool:
@@ -87,9 +95,12 @@ def _removal_clause(details: LineDetails) -> str:
     kept = retained(details.run)
     if kept is not None and record.removal_factor is None:
         return f"only {kept} was to stay: {what} had been taken away"
-    drawn = " at random" if parameters.removal_order == "placebo" and gone else ""
     share = f", with {percentage(reached)} of the {whole_of_share(details)}" if gone else ""
-    return f"λ{'' if factor is None else f' = {round(factor, 3):g}'} had taken {what} away{drawn}{share}"
+    if is_edited(details):
+        return f"an edit of the state, not λ, left out {what}{share}"
+    drawn = " at random" if parameters.removal_order == "placebo" and gone else ""
+    by = ", by edited scores" if scores_are_edited(details) else ""
+    return f"λ{'' if factor is None else f' = {round(factor, 3):g}'} had taken {what} away{drawn}{share}{by}"
 
 
 # --- the candidate --------------------------------------------------------------------------------------------------
@@ -101,8 +112,9 @@ def _candidate_clause(details: LineDetails) -> str:
     at = next((place for place, found in enumerate(made) if found.attempt == details.record.chosen), None)
     if at is None:
         return ""
-    if made[at].attempt == EDITED_ATTEMPT:
-        return "a person rewrote the line before it was said"
+    if _is_by_hand(details):
+        replaced = (made[at].remark or "").rpartition(" ")[2]
+        return f"a person wrote this line in place of candidate {replaced} of {len(made) - 1}"
     which = "the only candidate was said" if len(made) == 1 else f"candidate {at + 1} of {len(made)} was said"
     reason = _reason(details, made, made[at])
     back = f"after rolling back {times(details.record.rollbacks)}" if details.record.rollbacks else ""
