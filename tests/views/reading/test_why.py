@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import tertulia
-from tertulia.prompts.units import nameable_units
+from tertulia.prompts.units import informing_units, nameable_units
 from tertulia.state.line_scores import LEAST_ATTENTION
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Candidate, RunRecord, TurnRecord, Unit
@@ -145,7 +145,10 @@ def check_leaned(drawn: Drawn, sentence: str, most: int) -> None:
     units = nameable_units(drawn.store.prompt(record.prompt or ""))
     left = [unit for unit in units if unit.id not in record.removed]
     if not left:
-        assert f"Nothing was left in the prompt that {record.turn.speaker} could lean on" in sentence
+        fixed = [unit for unit in informing_units(drawn.store.prompt(record.prompt or "")) if unit not in units]
+        assert not any(unit.removable for unit in fixed), "the conversation is kept at every λ"
+        only = "only the conversation and the task" if fixed else "only the task"
+        assert f"No item that λ may remove was left in the prompt, {only}" in sentence
         return
     assert scores is not None
     assert set(scores) == {unit.id for unit in left}, "what was removed is never a reason"

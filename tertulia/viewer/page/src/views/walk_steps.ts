@@ -48,7 +48,7 @@ export function stepsThrough(runs: readonly ExampleRun[]): Step[] {
     },
     {
       title: "Drag λ",
-      text: "λ is the share of the attention of possible replies that is removed from the prompt, the heaviest items first. Drag it, or press an arrow key: the items that would go are struck through at once. At 0 she knows everything, at 1 nothing.",
+      text: "λ is the share of the attention of possible replies that is removed from the prompt, the heaviest items first. Drag it, or press an arrow key: the items that would go are struck through at once. At 0 she is told everything, at 1 the conversation and the task alone.",
       place: at(half, { turn: 3, pane: "prompt" }),
       marked: [".lambda"],
       besides: ".units",
