@@ -27,6 +27,12 @@ export function counted(count: number, singular: string): string {
   return `${count.toLocaleString("en")} ${singular}${count === 1 ? "" : "s"}`;
 }
 
+/** Return a text of the program as a sentence: with a capital, but for λ, and a full stop. */
+export function asSentence(text: string): string {
+  const begun = /^[λα]/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(begun) ? begun : `${begun}.`;
+}
+
 /** Return the name of a value, a step or a mechanism as it stands in a sentence. */
 export function inWords(name: string): string {
   return name.replaceAll("_", " ");
