@@ -181,6 +181,11 @@ def check_removal(drawn: Drawn, sentence: str) -> None:
     if gone:
         reached = 100 * sum(scores[unit.id] for unit in gone) / sum(scores[unit.id] for unit in removable)
         assert float(taken[6]) == pytest.approx(reached, abs=0.0501)
+        heaviest = max(removable, key=lambda unit: scores[unit.id])
+        share = scores[heaviest.id] / sum(scores[unit.id] for unit in removable)
+        is_over = heaviest not in gone and share > (record.removal_factor or 0) and not taken[5]
+        stays = f" (the heaviest one holds {percentage(share)}, so it stayed)"
+        assert (stays in sentence, "so it stayed" in sentence) == (is_over, is_over)
         assert taken[7] == ("score" if "score" in drawn.parameters.nodes else "attention")
 
 
