@@ -11,6 +11,7 @@ test("steps lead to the conversations of the example, wherever their names come 
     run("a1", "tidewell:3", "λ = 0.5"),
     run("b2", "tidewell:3", "forked", { run: "a1", turn: 4 }),
     run("c3", "mothers_house", null),
+    run("d4", "tidewell:3", "λ = 1"),
   ]).map(({ place }) => place);
   expect(places).toHaveLength(8);
   expect(places).toContain("#/compare/a1/b2");
