@@ -104,7 +104,7 @@ function Scored({ run, making, scorers, line }: ScoredProps) {
           <LambdaPanel
             at={at} setFactor={move} reset={isOwn ? resetSlider : null} runFactor={making.removal.factor}
             pruning={prunings[0]!} removal={removal} recorded={isWhatIf && isOwn ? recorded : null}
-            words={removalInWords(making, removal, prunings[0]!.visited.length, isWhatIf ? at : null)}
+            words={removalInWords(making, removal, prunings[0]!.visited.length, isWhatIf ? at : null)} whole={making.removal.whole}
             fork={<SliderFork run={run} turn={making.turn} />}
           />
           {!isWhatIf && making.pace && <p class="small data">{making.pace}</p>}

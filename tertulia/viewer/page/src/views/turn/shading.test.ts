@@ -64,7 +64,7 @@ test("the scores of λ are called by their scorer, and never shade what λ can't
   expect(byWeight(UNITS, shading).map(({ id }) => id)).toEqual(["gone", "small", "most", "less", "name"]);
   expect(shading.figuresOf(UNITS[0]!)[0]).toMatchObject({ texts: ["fixed", "5.000"], bar: 1, heat: 0 });
   expect(shading.figuresOf(UNITS[2]!)[0]).toMatchObject({ texts: ["75.0 %", "3.000"], heat: 1 });
-  expect(shading.caption).toMatch("attention of possible replies");
+  expect(shading.caption).toMatch("from possible replies");
   expect(shadingBy("embedding_similarity").caption).toMatch("by embedding_similarity");
   expect(shadingBy("m", "n").figuresOf(UNITS[1]!)).toHaveLength(2);
   expect(shadingByLambda([], [], [], "m")).toBeNull();

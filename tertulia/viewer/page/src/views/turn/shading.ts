@@ -79,7 +79,7 @@ export function shadingByLambda(units: readonly Unit[], scorers: readonly Scorer
   const shares = prunings.map(({ visited, shares }) => new Map(visited.map((id, place) => [id, shares[place]!])));
   const highest = scorers.map(({ scores }, place) =>
     Math.max(...prunings[place]!.visited.map((id) => scores[id]!)) || Math.max(...Object.values(scores)) || 1);
-  const whose = scorers.length > 1 ? "by A, B, …" : isAttention(first.scored_by, model) ? "attention of possible replies to the full prompt" : `by ${first.scored_by}`;
+  const whose = scorers.length > 1 ? "by A, B, …" : isAttention(first.scored_by, model) ? "from possible replies to the full prompt" : `by ${first.scored_by}`;
   return {
     question: "removed",
     caption: `Share and score of what λ may remove: ${whose}.`,
