@@ -12,6 +12,11 @@ export function besides(value: number | null | undefined, other: number): string
   return number(value, digits);
 }
 
+/** Return by how many seconds one was behind another: `+0.21`, `−0.07`. */
+export function margin(seconds: number): string {
+  return `${seconds < 0 ? "−" : "+"}${number(Math.abs(seconds))}`;
+}
+
 /** Return λ: as it was set, or where it was steered with no more digits than anybody reads. */
 export function lambda(factor: number | null | undefined): string {
   return factor === null || factor === undefined ? "–" : String(Math.round(factor * 1000) / 1000);
