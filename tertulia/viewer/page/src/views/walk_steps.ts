@@ -75,7 +75,7 @@ export function stepsThrough(runs: readonly ExampleRun[]): Step[] {
     {
       title: "What does λ do?",
       text: "Eight cases, each three times at three λ. The more λ removes, the further the model's expectations move from those by the full prompt (KL). Whether it is less sure of its next word (entropy), eight cases don't tell. A point is a case: select it to read its conversations. Then begin with your own: tertulia run tidewell --lambda 0.5",
-      place: hrefOf(["experiments", "example"], { measures: "divergence,entropy,removed_words" }),
+      place: hrefOf(["experiments", "example"], { measures: "divergence,entropy" }),
       marked: [".measures > :last-child .keys:has(svg)"],
     },
   ];
