@@ -326,3 +326,15 @@ def test_an_agent_is_shown_through_the_whole_run(page: Page, served: Served) -> 
     expect(first).to_contain_text(rounds[0]["thought"])
     first.get_by_role("link").click()
     expect(page.get_by_role("listbox").get_by_role("option", selected=True)).to_have_attribute("id", "turn-1")
+
+
+def test_names_of_strips_end_before_their_bars_on_a_telephone(page: Page, served: Served) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{served.address}#/runs/{served.meeting}/minds?agent=Bob")
+    strips = page.locator(".agent-chart g:has(> .strip)")
+    expect(strips.first).to_be_visible()
+    ends = strips.evaluate_all(
+        "all => all.map((strip) => ['text', '.strip'].map((of) => strip.querySelector(of).getBoundingClientRect()))"
+        ".map(([text, bar]) => bar.left - text.right)"
+    )
+    assert min(ends) >= 2
