@@ -129,3 +129,16 @@ def test_the_walk_leads_through_eight_places_by_keyboard_and_is_left_by_escape(s
     page.reload()
     page.get_by_role("button", name="Guided walk").click()
     expect(walk).to_contain_text("1 of 8")
+
+
+def test_an_unfinished_walk_stands_at_its_own_place_alone(served: str, page: Page) -> None:
+    page.goto(served)
+    walk = page.get_by_role("complementary", name="Guided walk")
+    walk.get_by_role("button", name="Next").click()
+    at = page.evaluate("location.hash")
+    page.goto(f"{served}#/experiments")
+    expect(page.get_by_role("heading", name="Experiments")).to_be_visible()
+    expect(walk).to_have_count(0)
+    page.get_by_role("button", name="Guided walk: 2 of 8").click()
+    expect(walk).to_contain_text("2 of 8")
+    assert page.evaluate("location.hash") == at

@@ -198,6 +198,17 @@ def test_a_line_is_rewritten_on_the_page_and_the_record_says_so(page: Page, stor
     expect(page.get_by_role("region", name="Why")).to_contain_text("A person wrote this line in place of candidate")
 
 
+def test_the_button_stands_above_the_notice_of_a_run_without_a_line(page: Page, store: Path, address: str) -> None:
+    run = stopped_before_its_first_line(store, "tidewell")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{address}?token={TOKEN}#/runs/{run}")
+    button = page.get_by_role("button", name="Pause before the next line").bounding_box()
+    notice = page.locator("p:has(button) ~ .notice").bounding_box(timeout=5000)
+    assert button is not None
+    assert notice is not None
+    assert button["y"] + button["height"] <= notice["y"]
+
+
 @pytest.mark.access
 @pytest.mark.parametrize("width", [360, 1280])
 def test_axe_finds_nothing_in_a_held_line_and_no_width_breaks_it(

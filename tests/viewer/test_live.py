@@ -41,6 +41,17 @@ def test_a_new_turn_is_shown_without_moving_what_is_read(page: Page, store: SqlS
         expect(pill).to_be_hidden()
 
 
+def test_who_follows_a_conversation_is_at_its_newest_turn(page: Page, store: SqlStore) -> None:
+    with serving(Path(store.path)) as address:
+        page.goto(f"{address}#/runs/k3f9?follow=1")
+        expect(page.get_by_role("heading", name="Turn 40")).to_be_visible()
+        store.save_turn("k3f9", a_turn_record(41))
+        store.save_turn("k3f9", a_turn_record(42))
+        store.set_status("k3f9", "finished")
+        expect(page.get_by_role("heading", name="Turn 42")).to_be_visible()
+        expect(page.locator("#turn-42[aria-selected=true]")).to_be_in_viewport()
+
+
 def test_what_could_not_be_read_is_read_when_the_server_is_back(page: Page, store: SqlStore) -> None:
     with serving(Path(store.path)) as address:
         page.goto(f"{address}#/runs/k3f9?turn=3")

@@ -62,6 +62,13 @@ def test_the_sentence_shows_by_mouse_and_by_keyboard(page: Page, address: str, r
     expect(sentence).to_be_hidden()
 
 
+def test_a_word_that_has_the_focus_may_leave_the_page(page: Page, address: str, run: str) -> None:
+    word, _ = word_in(page, address, run)
+    word.focus()
+    page.evaluate("location.hash = location.hash.replace('pane=candidates', 'pane=prompt')")
+    expect(word).to_have_count(0)  # the page's fixture fails on any error
+
+
 def test_the_sentence_shows_by_touch_and_leaves_no_width_broken(browser: Browser, address: str, run: str) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
     page = context.new_page()

@@ -1,5 +1,6 @@
 """How a turn came about, in the page: the answer in view, what λ removes, candidates, states, minds."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -142,6 +143,8 @@ def test_a_view_of_another_factor_can_be_opened_again_and_undone(page: Page, ser
     sentence = page.locator(".making .words-of-removal").inner_text()
     marked = page.locator(".making .unit.changed").count()
     assert marked
+    gone, newly, kept = (int(n) for n in re.findall(r"(\d+) (?:of \d+ removable|newly|kept)", sentence))
+    assert gone == served.turn("dialogue", 2)["removed_items"] + newly - kept
     page.reload()
     expect(page.locator(".making .words-of-removal")).to_have_text(sentence)
     expect(page.locator(".making .unit.changed")).to_have_count(marked)
@@ -161,6 +164,13 @@ def test_every_part_of_an_exchange_has_its_prompt(page: Page, served: Served) ->
         assert units == [unit.id for unit in prompt.units]
 
 
+def test_what_lambda_is_a_share_of_is_called_the_same_everywhere(page: Page, served: Served) -> None:
+    whole = served.turn("dialogue", 2)["removal"]["whole"]
+    open_turn(page, served.address, served.dialogue, 2)
+    for place in (".answer", ".words-of-removal", ".lambda .legend"):
+        expect(page.locator(f".making {place}, {place}").first).to_contain_text(whole)
+
+
 # --- candidates, states ---------------------------------------------------------------------------------------
 
 
@@ -170,9 +180,13 @@ def test_candidates_stand_with_their_figures_and_the_one_that_was_said(page: Pag
         found = {
             turn: (store.candidates(served.dialogue, turn), store.turn_record(served.dialogue, turn)) for turn in turns
         }
+    turn = next(turn for turn, (_, record) in found.items() if not record.rollbacks)
+    open_turn(page, served.address, served.dialogue, turn, "&pane=candidates")
+    expect(page.locator(".making .pane")).not_to_contain_text("nothing was put back")
     turn = next(turn for turn, (candidates, record) in found.items() if record.chosen != candidates[0].attempt)
     candidates, chosen = found[turn][0], found[turn][1].chosen
     open_turn(page, served.address, served.dialogue, turn, "&pane=candidates")
+    expect(page.locator(".making .pane")).to_contain_text("nothing was put back")
     rows = page.locator(".making .candidate")
     expect(rows).to_have_count(len(candidates))
     assert any(candidate.attempt == chosen for candidate in candidates[1:])
@@ -312,3 +326,15 @@ def test_an_agent_is_shown_through_the_whole_run(page: Page, served: Served) -> 
     expect(first).to_contain_text(rounds[0]["thought"])
     first.get_by_role("link").click()
     expect(page.get_by_role("listbox").get_by_role("option", selected=True)).to_have_attribute("id", "turn-1")
+
+
+def test_names_of_strips_end_before_their_bars_on_a_telephone(page: Page, served: Served) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{served.address}#/runs/{served.meeting}/minds?agent=Bob")
+    strips = page.locator(".agent-chart g:has(> .strip)")
+    expect(strips.first).to_be_visible()
+    ends = strips.evaluate_all(
+        "all => all.map((strip) => ['text', '.strip'].map((of) => strip.querySelector(of).getBoundingClientRect()))"
+        ".map(([text, bar]) => bar.left - text.right)"
+    )
+    assert min(ends) >= 2

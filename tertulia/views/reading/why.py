@@ -100,7 +100,18 @@ def _removal_clause(details: LineDetails) -> str:
         return f"an edit of the state, not λ, left out {what}{share}"
     drawn = " at random" if parameters.removal_order == "placebo" and gone else ""
     by = ", by edited scores" if scores_are_edited(details) else ""
-    return f"λ{'' if factor is None else f' = {round(factor, 3):g}'} had taken {what} away{drawn}{share}{by}"
+    stays = "" if drawn or not gone or factor is None else _heaviest_stays(details, factor)
+    return f"λ{'' if factor is None else f' = {round(factor, 3):g}'} had taken {what} away{drawn}{share}{by}{stays}"
+
+
+def _heaviest_stays(details: LineDetails, factor: float) -> str:
+    """Return that the heaviest item was passed over, as it holds more than λ; empty if it was not."""
+    scores = details.record.scores or {}
+    heaviest = max(details.removable, key=lambda unit: scores.get(unit.id, 0.0))
+    share = scores.get(heaviest.id, 0.0) / (sum(scores.get(unit.id, 0.0) for unit in details.removable) or 1.0)
+    if heaviest.id in details.record.removed or share <= factor:
+        return ""
+    return f" (the heaviest one holds {percentage(share)}, so it stayed)"
 
 
 # --- the candidate --------------------------------------------------------------------------------------------------

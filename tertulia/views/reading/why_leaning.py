@@ -12,8 +12,12 @@ THOUGHT_MOST = 2
 def leaning(details: LineDetails, most: int) -> str:
     """Return the units that the line leaned on, by how much, and the model that read it; or that there are none."""
     speaker = details.record.turn.speaker
-    if not [unit for unit in details.nameable if unit.id not in details.record.removed]:
-        return f"Nothing was left in the prompt that {speaker} could lean on"
+    removed = frozenset(details.record.removed)
+    if not [unit for unit in details.nameable if unit.id not in removed]:
+        lines = [unit for unit in details.informing if unit.id not in removed]
+        only = "only the conversation and the task" if lines else "only the task"
+        unfixed = "fact or memory" if any(unit.removable for unit in lines) else "item that λ may remove"
+        return f"No {unfixed} was left in the prompt, {only}"
     told = leaned(details, most, "the line is ")
     if not told:
         return f"What {speaker} leaned on is not known, as no attention of this line was read"

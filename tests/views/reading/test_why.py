@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import tertulia
-from tertulia.prompts.units import nameable_units
+from tertulia.prompts.units import informing_units, nameable_units
 from tertulia.state.line_scores import LEAST_ATTENTION
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Candidate, RunRecord, TurnRecord, Unit
@@ -145,7 +145,10 @@ def check_leaned(drawn: Drawn, sentence: str, most: int) -> None:
     units = nameable_units(drawn.store.prompt(record.prompt or ""))
     left = [unit for unit in units if unit.id not in record.removed]
     if not left:
-        assert f"Nothing was left in the prompt that {record.turn.speaker} could lean on" in sentence
+        fixed = [unit for unit in informing_units(drawn.store.prompt(record.prompt or "")) if unit not in units]
+        assert not any(unit.removable for unit in fixed), "the conversation is kept at every λ"
+        only = "only the conversation and the task" if fixed else "only the task"
+        assert f"No item that λ may remove was left in the prompt, {only}" in sentence
         return
     assert scores is not None
     assert set(scores) == {unit.id for unit in left}, "what was removed is never a reason"
@@ -178,6 +181,11 @@ def check_removal(drawn: Drawn, sentence: str) -> None:
     if gone:
         reached = 100 * sum(scores[unit.id] for unit in gone) / sum(scores[unit.id] for unit in removable)
         assert float(taken[6]) == pytest.approx(reached, abs=0.0501)
+        heaviest = max(removable, key=lambda unit: scores[unit.id])
+        share = scores[heaviest.id] / sum(scores[unit.id] for unit in removable)
+        is_over = heaviest not in gone and share > (record.removal_factor or 0) and not taken[5]
+        stays = f" (the heaviest one holds {percentage(share)}, so it stayed)"
+        assert (stays in sentence, "so it stayed" in sentence) == (is_over, is_over)
         assert taken[7] == ("score" if "score" in drawn.parameters.nodes else "attention")
 
 

@@ -12,6 +12,11 @@ export function besides(value: number | null | undefined, other: number): string
   return number(value, digits);
 }
 
+/** Return by how many seconds one was behind another: `+0.21`, `−0.07`. */
+export function margin(seconds: number): string {
+  return `${seconds < 0 ? "−" : "+"}${number(Math.abs(seconds))}`;
+}
+
 /** Return λ: as it was set, or where it was steered with no more digits than anybody reads. */
 export function lambda(factor: number | null | undefined): string {
   return factor === null || factor === undefined ? "–" : String(Math.round(factor * 1000) / 1000);
@@ -25,6 +30,12 @@ export function percent(share: number | null | undefined, digits = 0): string {
 /** Return `1 turn`, `2 turns`. */
 export function counted(count: number, singular: string): string {
   return `${count.toLocaleString("en")} ${singular}${count === 1 ? "" : "s"}`;
+}
+
+/** Return a text of the program as a sentence: with a capital, but for λ, and a full stop. */
+export function asSentence(text: string): string {
+  const begun = /^[λα]/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(begun) ? begun : `${begun}.`;
 }
 
 /** Return the name of a value, a step or a mechanism as it stands in a sentence. */

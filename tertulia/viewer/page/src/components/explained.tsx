@@ -11,7 +11,7 @@ const EDGE = 8;
 export function Term({ of, children = of }: { of: TermName; children?: ComponentChildren }) {
   const [id, word, sentence] = [useId(), useRef<HTMLButtonElement>(null), useRef<HTMLSpanElement>(null)];
   useLayoutEffect(() => (settleTabs(), settleTabs), []);
-  const isOpen = () => sentence.current!.matches(":popover-open");
+  const isOpen = () => sentence.current?.matches(":popover-open") ?? false; // a word that leaves the page loses the focus
   const show = () => {
     const [box, at] = [sentence.current!, word.current!.getBoundingClientRect()];
     if (isOpen()) return;
@@ -67,9 +67,9 @@ export function WhatIsLambda() {
   return (
     <Explained ask="What is λ?">
       <p>
-        Before a line is said, it is measured how much possible replies attend to each item of what their speaker is told. λ says
-        how much of that attention is then taken away: at 0 nothing goes, at 0.5 the most attended items go until they make up
-        half of it, at 1 all that may go.
+        Before a line is said, each item of what its speaker is told gets a score: how much possible replies attend to it, unless
+        another scorer is named. λ says how much of the score is then taken away, heaviest item first, passing over one that
+        would take more than λ in all: at 0 nothing goes, at 0.5 up to half of the score, at 1 all that may go.
       </p>
       <LambdaPicture />
       <p>
@@ -77,7 +77,7 @@ export function WhatIsLambda() {
         beginning differ. A judge then reads whether the line contradicts what was taken away; if it does, another is said.
       </p>
       <p>
-        What λ removes is chosen by the attention of possible replies; it is no reason for the line. With the embedded model that
+        What λ removes is chosen by scores of possible replies; it is no reason for the line. With the embedded model their
         attention tells what a line depends on no better than the length of the items does (docs/results/faithfulness.md).
       </p>
     </Explained>
@@ -90,7 +90,7 @@ const SHARES = [30, 20, 18, 14, 10, 8];
 function LambdaPicture() {
   let start = 0;
   return (
-    <svg class="lambda-picture" viewBox="0 0 300 46" role="img" aria-label="Six items by their attention; at λ = 0.5 the two heaviest, which have half of the attention, are removed">
+    <svg class="lambda-picture" viewBox="0 0 300 46" role="img" aria-label="Six items by their score; at λ = 0.5 the two heaviest, which have half of the score, are removed">
       {SHARES.map((share, place) => {
         const [x, isGone] = [start * 3, start + share <= 50];
         start += share;

@@ -57,7 +57,9 @@ interface ConversationProps {
 
 function Conversation({ run, turns, stored, isOver, pausing }: ConversationProps) {
   const { query } = usePlace();
-  const asked = query.turn === undefined ? (turns.find((turn) => turn.turn > 0) ?? turns[0]!).turn : Number(query.turn);
+  const isFollowed = query.follow === "1" && !source.isFile;
+  const first = isFollowed ? turns.at(-1)! : (turns.find((turn) => turn.turn > 0) ?? turns[0]!);
+  const asked = query.turn === undefined ? first.turn : Number(query.turn);
   const index = useMemo(() => indexOf(turns, asked), [turns, asked]);
   const held = useRef(turns);
   held.current = turns;
@@ -75,7 +77,6 @@ function Conversation({ run, turns, stored, isOver, pausing }: ConversationProps
   const areThoughtsShown = hasThoughts && query.thoughts === "1";
   const thoughts = useDocument<Thoughts>(areThoughtsShown ? runPath(run.run, "thoughts") : null, `${turns.length}`);
   const wasGoingOn = useRef(!isOver && !source.isFile); // the bar keeps its height when the run ends under a reader
-  const isFollowed = query.follow === "1" && !source.isFile;
   const pane = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLDivElement>(null);
   // Where both stand below one another, whoever comes for a turn finds its answer, and the transcript one step away.

@@ -2,7 +2,7 @@
 
 import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { go } from "../router";
+import { go, type Place, placeOf, usePlace } from "../router";
 import { source } from "../source";
 import "../styles/walk.css";
 import { useDocument } from "../use_document";
@@ -12,15 +12,16 @@ import { type ExampleRun, type Step, stepsThrough } from "./walk_steps";
 /** Where the reader left the walk: the number of a step, or `closed`. */
 const KEY = "tertulia-walk";
 /** How long what a step speaks about may take to appear, in milliseconds. */
-const APPEARS_WITHIN = 10_000;
+const APPEARS_WITHIN = 60_000;
 
-/** Return the card of the walk, or once it is closed the button for the head of the page that begins it again. */
+/** Return the card of the walk at its step's place; elsewhere the button for the head of the page that leads back to it. */
 export function useWalk(): { readonly card: VNode | null; readonly again: VNode | null } {
   const store = useDocument<{ is_example?: boolean }>(source.isFile ? null : "store");
   const isExample = store.state === "ready" && store.value.is_example === true;
   const runs = useDocument<{ runs: readonly ExampleRun[] }>(isExample ? "runs" : null);
   const steps = useMemo(() => (isExample && runs.state === "ready" ? stepsThrough(runs.value.runs) : []), [isExample, runs]);
   const [kept, keep] = useKept();
+  const place = usePlace();
   if (!steps.length) return { card: null, again: null };
   const show = (next: number) => {
     keep(String(next));
@@ -28,7 +29,15 @@ export function useWalk(): { readonly card: VNode | null; readonly again: VNode 
   };
   if (kept === "closed") return { card: null, again: <button onClick={() => show(0)}>Guided walk</button> };
   const number = Math.min(Math.max(Number(kept) || 0, 0), steps.length - 1);
+  if (!isAt(place, placeOf(steps[number]!.place))) {
+    return { card: null, again: <button onClick={() => show(number)}>Guided walk{number > 0 && `: ${number + 1} of ${steps.length}`}</button> };
+  }
   return { card: <Card step={steps[number]!} number={number} of={steps.length} show={show} close={() => keep("closed")} />, again: null };
+}
+
+/** Whether a place shows what a step speaks about, whatever pane of it. */
+export function isAt({ path, query }: Place, step: Place): boolean {
+  return (path.join("/") || "runs") === step.path.join("/") && (step.query.turn === undefined || query.turn === step.query.turn);
 }
 
 interface CardProps {

@@ -23,6 +23,7 @@ export interface ExampleRun {
 /** Return the steps through these conversations; those whose conversations are not there are left out. */
 export function stepsThrough(runs: readonly ExampleRun[]): Step[] {
   const half = runs.find((run) => run.label === "λ = 0.5");
+  const all = runs.find((run) => run.label === "λ = 1");
   const fork = runs.find((run) => run.parent && run.parent.run === half?.run);
   const meeting = runs.find((run) => run.scenario === "mothers_house");
   const at = (run: ExampleRun | undefined, query: Record<string, string | number>) => run && hrefOf(["runs", run.run], query);
@@ -48,15 +49,15 @@ export function stepsThrough(runs: readonly ExampleRun[]): Step[] {
     },
     {
       title: "Drag λ",
-      text: "λ is the share of the attention of possible replies that is removed from the prompt, the heaviest items first. Drag it, or press an arrow key: the items that would go are struck through at once. At 0 she knows everything, at 1 nothing.",
+      text: "λ is the share of the score that is removed from the prompt: heaviest item first, passing over one that would take more than λ in all. The score of an item is the attention that possible replies pay it. Drag it, or press an arrow key: the items that would go are struck through at once. At 0 she is told everything, at 1 the conversation and the task alone.",
       place: at(half, { turn: 3, pane: "prompt" }),
       marked: [".lambda"],
       besides: ".units",
     },
     {
       title: "Several lines, one is said",
-      text: "Whoever has forgotten something may contradict it. A judge compares each candidate with what was removed; one that conflicts is rolled back, and more of the prompt is put back for the next.",
-      place: at(half, { turn: 3, pane: "candidates" }),
+      text: "Whoever has forgotten something may contradict it. A judge compares each candidate with what was removed. One that conflicts is rolled back: the next candidate is judged, from the same prompt; nothing is put back into it. Here, at λ = 1, that happened once.",
+      place: at(all, { turn: 1, pane: "candidates" }),
       marked: [".candidate"],
     },
     {
@@ -74,7 +75,7 @@ export function stepsThrough(runs: readonly ExampleRun[]): Step[] {
     {
       title: "What does λ do?",
       text: "Eight cases, each three times at three λ. The more λ removes, the further the model's expectations move from those by the full prompt (KL). Whether it is less sure of its next word (entropy), eight cases don't tell. A point is a case: select it to read its conversations. Then begin with your own: tertulia run tidewell --lambda 0.5",
-      place: hrefOf(["experiments", "example"], { measures: "divergence,entropy,removed_words" }),
+      place: hrefOf(["experiments", "example"], { measures: "divergence,entropy" }),
       marked: [".measures > :last-child .keys:has(svg)"],
     },
   ];

@@ -3,7 +3,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { colourOf, Mark } from "../../components/speakers";
 import { useIsNarrow } from "../../components/width";
-import { elapsed } from "../../format";
+import { elapsed, margin } from "../../format";
 import { goWith, usePlace } from "../../router";
 import { endOf, marks, nearest, spanEnd, timeOfDay, within } from "./clock";
 import type { ConversationTurn, RunInFull } from "./documents";
@@ -201,7 +201,7 @@ function Chosen({ run, turns, index, scale, left, height }: Part & { run: RunInF
           return (
             <g key={bid.agent} class="losing">
               <line x1={at} x2={at} y1={centre - 8} y2={centre + 8} />
-              {isFree && <text x={at + 4} y={centre + 4}>+{(bid.latency_s - won).toFixed(2)} s</text>}
+              {isFree && <text x={at + 4} y={centre + 4}>{margin(bid.latency_s - won)} s</text>}
             </g>
           );
         })}

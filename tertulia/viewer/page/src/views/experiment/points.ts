@@ -65,13 +65,13 @@ function meanMark(setting: string, mean: Mean, value: number): Mark {
   return { setting, case: null, value, low: mean.interval?.[0] ?? null, high: mean.interval?.[1] ?? null };
 }
 
-/** Return the lowest and the highest value that is drawn; null where there is none. */
+/** Return the lowest and the highest value that is drawn, with room beside them but none below 0 or above 1; null where there is none. */
 export function extentOf(marks: readonly Mark[]): [number, number] | null {
   const values = marks.flatMap(({ value, low, high }) => [value, low ?? value, high ?? value]);
   if (!values.length) return null;
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const room = high > low ? (high - low) * 0.04 : Math.abs(high) * 0.1 || 0.1;
-  return [low - room, high <= 1 ? Math.min(high + room, 1) : high + room];
+  return [low >= 0 ? Math.max(low - room, 0) : low - room, high <= 1 ? Math.min(high + room, 1) : high + room];
 }
 
 /** Return a measure that the page can't take with the means of the report that has it; the measure itself elsewhere. */

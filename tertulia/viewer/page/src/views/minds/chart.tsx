@@ -2,25 +2,26 @@
 
 import { useRef } from "preact/hooks";
 import { colourOf } from "../../components/speakers";
+import { textWidth } from "../../components/plot";
 import { useWidth } from "../../components/width";
 import { inWords } from "../../format";
 import type { RunInFull } from "../conversation/documents";
 import { go, hrefOf } from "../../router";
 import type { AgentInRun } from "./documents";
 
-const [NAMES, TOP, HEIGHT, STRIP, AXIS] = [132, 8, 130, 18, 24];
+const [TOP, HEIGHT, STRIP, AXIS] = [8, 130, 18, 24];
 
 export function AgentChart({ run, document }: { run: RunInFull; document: AgentInRun }) {
   const box = useRef<HTMLElement>(null);
   const width = useWidth(box, 300);
   const rounds = document.cognition;
-  const names = width < 520 ? 96 : NAMES;
+  const strips = [...document.mechanisms, "emotion"];
+  const names = Math.min(width / 2, 20 + Math.max(...strips.map((name) => textWidth(inWords(name)))));
   const [first, last] = [rounds[0]!.round, rounds.at(-1)!.round];
   const wide = (width - names - 12) / (last - first + 1);
   const x = (round: number) => names + (round - first) * wide;
   const highest = Math.max(1, document.threshold * 1.2, ...rounds.map((round) => round.willingness ?? 0));
   const y = (willingness: number) => TOP + HEIGHT * (1 - willingness / highest);
-  const strips = [...document.mechanisms, "emotion"];
   const bottom = TOP + HEIGHT + 8 + strips.length * STRIP;
   const step = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((step) => step * wide >= 36) ?? 2000;
   const ticks = rounds.map((round) => round.round).filter((round) => round % step === 0 || round === first);

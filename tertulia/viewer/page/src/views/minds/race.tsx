@@ -4,7 +4,7 @@ import { useRef } from "preact/hooks";
 import { Term } from "../../components/explained";
 import { colourOf, shapeOf } from "../../components/speakers";
 import { useWidth } from "../../components/width";
-import { number } from "../../format";
+import { margin, number } from "../../format";
 import type { Mind, MindParameters } from "./documents";
 import { density, late } from "./latency";
 
@@ -66,7 +66,7 @@ export function Race({ minds, people, parameters, looks }: RaceProps) {
                 stroke-width={1.5}
               />
               <text x={width} y={base - 6} text-anchor="end">
-                {number(mind.latency_s)} s {mind.won ? "→ floor" : behind === null ? "" : `${behind < 0 ? "−" : "+"}${number(Math.abs(behind))}`}
+                {number(mind.latency_s)} s {mind.won ? "→ floor" : behind === null ? "" : margin(behind)}
               </text>
             </g>
           );

@@ -42,7 +42,8 @@ function judgedInWords(making: Making): string {
   }
   const rewritten = making.rewritings ? `, ${making.rewritings} rewritten` : "";
   const off = making.revision === "off" ? " (revision=off: nothing is revised)" : "";
-  return `Judged: ${making.judged_by}; conflict above the threshold ${figure(making.threshold)}; ${making.rollbacks} rolled back${rewritten}${off}.`;
+  const back = making.rollbacks ? " The next was read from the same prompt: nothing was put back into it." : "";
+  return `Judged: ${making.judged_by}; conflict above the threshold ${figure(making.threshold)}; ${making.rollbacks} rolled back${rewritten}${off}.${back}`;
 }
 
 interface RowProps {

@@ -5,6 +5,7 @@ import { lambda } from "../../format";
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Pruning, Removal } from "../../pruning";
+import type { Making } from "../turn_documents";
 
 /** The slider has so many steps; the curve has a figure for each. */
 const STEPS = 100;
@@ -20,12 +21,13 @@ interface Props {
   /** What the run removed, where something else is shown. */
   readonly recorded: Removal | null;
   readonly words: string;
+  readonly whole: Making["removal"]["whole"];
   /** The fork that has what is set here. */
   readonly fork: ComponentChildren;
 }
 
 export function LambdaPanel(props: Props) {
-  const { at, setFactor, reset, runFactor, pruning, removal, recorded, words, fork } = props;
+  const { at, setFactor, reset, runFactor, pruning, removal, recorded, words, whole, fork } = props;
   const removable = pruning.visited.length;
   const move = (event: Event) => {
     const { value } = event.target as HTMLInputElement;
@@ -58,30 +60,30 @@ export function LambdaPanel(props: Props) {
         />
         <div class="ticks number" aria-hidden="true"><span>0</span><span>0.25</span><span>0.5</span><span>0.75</span><span>1</span></div>
       </div>
-      <Legend />
+      <Legend whole={whole} />
       {fork}
     </div>
   );
 }
 
 /** What the lines and boxes above the slider are. */
-function Legend() {
+function Legend({ whole }: { whole: Making["removal"]["whole"] }) {
   return (
     <p class="small muted legend">
-      Removed at every λ: <span><i class="line share" /> <Term of="attention" /></span>, <span><i class="line count" /> <Term of="item">items</Term></span>. Items as they
+      Removed at every λ: <span><i class="line share" /> <Term of={whole} /></span>, <span><i class="line count" /> <Term of="item">items</Term></span>. Items as they
       are visited, as wide as their shares: <span><i class="box gone" /> removed</span>, <span><i class="box" /> kept</span>.
     </p>
   );
 }
 
 function Difference({ removal, recorded }: { removal: Removal; recorded: Removal }) {
-  const more = [...removal.units].filter((id) => !recorded.units.has(id)).length;
-  const fewer = [...recorded.units].filter((id) => !removal.units.has(id)).length;
-  if (!more && !fewer) return <b>The same units as in the run.</b>;
+  const more = [...removal.items].filter((id) => !recorded.items.has(id)).length;
+  const fewer = [...recorded.items].filter((id) => !removal.items.has(id)).length;
+  if (!more && !fewer) return <b>The same items as in the run.</b>;
   return <b>Against the run: {more} newly removed, {fewer} kept now.</b>;
 }
 
-/** The share of the attention, and of the items, that is removed, for every λ. */
+/** The share of the score, and of the items, that is removed, for every λ. */
 function Curve({ pruning }: { pruning: Pruning }) {
   const { share, count } = useMemo(() => {
     const removals = Array.from({ length: STEPS + 1 }, (_, step) => pruning.removal(step / STEPS));

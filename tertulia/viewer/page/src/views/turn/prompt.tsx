@@ -1,6 +1,6 @@
 /** The prompt of an utterance: what its line leaned on, and what λ removes, as it was and as it would be. */
 
-import { lambda } from "../../format";
+import { asSentence, lambda } from "../../format";
 import { Command } from "../../components/command";
 import { useMemo } from "preact/hooks";
 import { Notice } from "../../components/parts";
@@ -76,7 +76,7 @@ function Scored({ run, making, scorers, line }: ScoredProps) {
     [making, order, walk],
   );
   const recorded = useMemo(() => recordedRemoval(making, prunings[0]!), [making, prunings]);
-  const lambdas = useMemo(() => shadingByLambda(scorers, prunings, run.model), [making, prunings]);
+  const lambdas = useMemo(() => shadingByLambda(making.units, scorers, prunings, run.model), [making, prunings]);
   const units = useMemo(() => new Map(making.units.map((unit) => [unit.id, unit])), [making]);
   const isOwn = making.scored_by !== null;
   const isOther = order !== making.removal.order || walk !== making.removal.walk;
@@ -104,12 +104,12 @@ function Scored({ run, making, scorers, line }: ScoredProps) {
           <LambdaPanel
             at={at} setFactor={move} reset={isOwn ? resetSlider : null} runFactor={making.removal.factor}
             pruning={prunings[0]!} removal={removal} recorded={isWhatIf && isOwn ? recorded : null}
-            words={removalInWords(making, removal, prunings[0]!.visited.length, isWhatIf ? at : null)}
+            words={removalInWords(making, removal, prunings[0]!.visited.length, isWhatIf ? at : null)} whole={making.removal.whole}
             fork={<SliderFork run={run} turn={making.turn} />}
           />
           {!isWhatIf && making.pace && <p class="small data">{making.pace}</p>}
           {remarks.length > 0 && (
-            <ul class="remarks small" aria-label="Remarks">{remarks.map((remark) => <li key={remark} class="data">{remark}</li>)}</ul>
+            <ul class="remarks small" aria-label="Remarks">{remarks.map((remark) => <li key={remark} class="data">{asSentence(remark)}</li>)}</ul>
           )}
           <details class="small how" open={isOther}>
             <summary>Other orders and walks</summary>

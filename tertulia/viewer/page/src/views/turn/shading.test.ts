@@ -17,13 +17,28 @@ test("what a line leaned on stands first, then what was removed, which has neith
   const shading = shadingByLine(making(UNITS, "m, learned heads 12ab"), false)!;
   expect(byWeight(UNITS, shading).map(({ id }) => id)).toEqual(["most", "small", "less", "gone", "name"]);
   expect(UNITS.map((each) => shading.figuresOf(each)[0]!.texts[0])).toEqual(["fixed", "0.020", "–", "0.800", "−0.010"]);
-  expect(UNITS.map((each) => shading.figuresOf(each)[0]!.heat > 0)).toEqual([false, true, false, true, false]);
+  expect(UNITS.map((each) => shading.figuresOf(each)[0]!.heat > 0)).toEqual([false, false, false, true, false]);
   expect([shading.caption.startsWith("Nats a token"), shading.isInNats]).toEqual([true, true]);
 });
 
-test("a line that leaned on nothing in particular has no deep shade", () => {
-  const shading = shadingByLine(making([unit("a", 0.001)], "m, learned heads 12ab"), false)!;
-  expect(shading.figuresOf(unit("a", 0.001))[0]!.heat).toBeCloseTo(0.1);
+test("a line that leaned on nothing in particular has neither shades nor bars", () => {
+  const units = [unit("a", 0.08), unit("b", 0.02)];
+  const shading = shadingByLine(making(units, "m, learned heads 12ab"), false)!;
+  expect(units.map((each) => shading.figuresOf(each)[0])).toEqual([{ texts: ["0.080"], bar: 0, heat: 0 }, { texts: ["0.020"], bar: 0, heat: 0 }]);
+});
+
+test("texts that go with the items of their block are not among what λ never removes", () => {
+  const text = unit("This is Ada.", null, { removable: false, kind: "text", removed: true });
+  const task = unit("Answer.", null, { removable: false, kind: "text", block: "task" });
+  const units = [task, text, unit("a", null, { removed: true })];
+  const scores = { "This is Ada.": 1, "Answer.": 1, a: 1 };
+  const pruning = new Pruning(units, () => 1, "descending", "paper");
+  const byLambda = shadingByLambda(units, [{ scored_by: "m", run: "r", turn: 1, scores }], [pruning], "m")!;
+  const byLine = shadingByLine(making([...units, unit("b", 0.2, { block: "environment" })], "m, learned heads 12ab"), false)!;
+  for (const shading of [byLambda, byLine]) {
+    expect([task, text].map(shading.groupOf)).toEqual(["What λ never removes", "Texts that go once their block has lost all items"]);
+    expect(shading.figuresOf(text)[0]!.texts[0]).not.toBe("fixed");
+  }
 });
 
 test.each([
@@ -42,17 +57,17 @@ test("nothing is said of a line that nobody scored, and random numbers are calle
 test("the scores of λ are called by their scorer, and never shade what λ can't remove", () => {
   const scores = { name: 5, small: 1, gone: 3, most: 0, less: 0 };
   const shadingBy = (...names: string[]) => shadingByLambda(
-    names.map((scored_by) => ({ scored_by, run: "r", turn: 1, scores })),
+    UNITS, names.map((scored_by) => ({ scored_by, run: "r", turn: 1, scores })),
     names.map(() => new Pruning(UNITS, (id) => scores[id as keyof typeof scores], "descending", "paper")), "m",
   )!;
   const shading = shadingBy("m, layers 1, 2 of 9");
   expect(byWeight(UNITS, shading).map(({ id }) => id)).toEqual(["gone", "small", "most", "less", "name"]);
   expect(shading.figuresOf(UNITS[0]!)[0]).toMatchObject({ texts: ["fixed", "5.000"], bar: 1, heat: 0 });
   expect(shading.figuresOf(UNITS[2]!)[0]).toMatchObject({ texts: ["75.0 %", "3.000"], heat: 1 });
-  expect(shading.caption).toMatch("attention of possible replies");
+  expect(shading.caption).toMatch("from possible replies");
   expect(shadingBy("embedding_similarity").caption).toMatch("by embedding_similarity");
   expect(shadingBy("m", "n").figuresOf(UNITS[1]!)).toHaveLength(2);
-  expect(shadingByLambda([], [], "m")).toBeNull();
+  expect(shadingByLambda([], [], [], "m")).toBeNull();
 });
 
 test("what a line leaned on stands among its reasons, whether λ may remove it or not", () => {

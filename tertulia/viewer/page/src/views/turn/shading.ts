@@ -1,6 +1,6 @@
 /** What the units of a prompt are shaded and ordered by: what its line leaned on, or what λ removes. Never both. */
 
-import type { Pruning } from "../../pruning";
+import { type Pruning, removedWithBlocks } from "../../pruning";
 import type { Making, Scorer, Unit } from "../turn_documents";
 
 /** A unit's figure, as it stands on the page. */
@@ -31,10 +31,10 @@ export interface Shading {
 }
 
 const [GONE, FIXED] = ["Removed by λ before the line was said", "What λ never removes"];
-const [LEANED, REMOVABLE] = ["What the line could lean on", "What λ may remove"];
-const GROUPS = [LEANED, REMOVABLE, GONE, FIXED];
+const [LEANED, REMOVABLE, DEPENDENT] = ["What the line could lean on", "What λ may remove", "Texts that go once their block has lost all items"];
+const GROUPS = [LEANED, REMOVABLE, GONE, DEPENDENT, FIXED];
 
-/** From where on a line leans on a unit (state/line_scores.py): where it leans on nothing, nothing is shaded deeply. */
+/** From where on a line leans on a unit (state/line_scores.py); what is below is neither shaded nor has a bar. */
 const [LEAST_LOSS, LEAST_ATTENTION] = [0.1, 0.01];
 
 /** Return the shading by what the line of a turn leaned on; null where that is not known. */
@@ -45,7 +45,9 @@ export function shadingByLine(making: Making, isRehearsed: boolean): Shading | n
   const scoreOf = ({ id, line_score }: Unit) => (isInNats ? measured[id] : undefined) ?? line_score ?? null;
   const scores = making.units.map(scoreOf).filter((score) => score !== null);
   if (!scores.length) return null;
-  const highest = Math.max(...scores, isInNats ? LEAST_LOSS : LEAST_ATTENTION);
+  const least = isInNats ? LEAST_LOSS : LEAST_ATTENTION;
+  const highest = Math.max(...scores, least);
+  const dependent = dependentOf(making.units);
   return {
     question: "leaned",
     caption: isRehearsed ? "Random numbers, as this run was rehearsed."
@@ -54,8 +56,8 @@ export function shadingByLine(making: Making, isRehearsed: boolean): Shading | n
     isInNats,
     figuresOf(unit) {
       const score = scoreOf(unit);
-      if (score === null) return [{ texts: [unit.removable || unit.removed ? "–" : "fixed"], bar: 0, heat: 0 }];
-      const bar = barOf(score, highest);
+      if (score === null) return [{ texts: [unit.removable || dependent.has(unit.id) ? "–" : "fixed"], bar: 0, heat: 0 }];
+      const bar = score < least ? 0 : barOf(score, highest);
       return [{ texts: [figure(score, highest)], bar, heat: bar }];
     },
     markOf({ id }) {
@@ -64,18 +66,20 @@ export function shadingByLine(making: Making, isRehearsed: boolean): Shading | n
     },
     weightOf: (unit) => scoreOf(unit) ?? 0,
     shareOf: () => null,
-    groupOf: (unit) => (unit.removed ? GONE : unit.removable || scoreOf(unit) !== null ? LEANED : FIXED),
+    groupOf: (unit) =>
+      unit.removed && unit.removable ? GONE : unit.removable || scoreOf(unit) !== null ? LEANED : dependent.has(unit.id) ? DEPENDENT : FIXED,
   };
 }
 
 /** Return the shading by the scores of λ, the first scorer's first; null where nobody scored. */
-export function shadingByLambda(scorers: readonly Scorer[], prunings: readonly Pruning[], model: string): Shading | null {
+export function shadingByLambda(units: readonly Unit[], scorers: readonly Scorer[], prunings: readonly Pruning[], model: string): Shading | null {
   const [first] = scorers;
   if (!first) return null;
+  const dependent = dependentOf(units);
   const shares = prunings.map(({ visited, shares }) => new Map(visited.map((id, place) => [id, shares[place]!])));
   const highest = scorers.map(({ scores }, place) =>
     Math.max(...prunings[place]!.visited.map((id) => scores[id]!)) || Math.max(...Object.values(scores)) || 1);
-  const whose = scorers.length > 1 ? "by A, B, …" : isAttention(first.scored_by, model) ? "attention of possible replies to the full prompt" : `by ${first.scored_by}`;
+  const whose = scorers.length > 1 ? "by A, B, …" : isAttention(first.scored_by, model) ? "from possible replies to the full prompt" : `by ${first.scored_by}`;
   return {
     question: "removed",
     caption: `Share and score of what λ may remove: ${whose}.`,
@@ -83,14 +87,21 @@ export function shadingByLambda(scorers: readonly Scorer[], prunings: readonly P
     figuresOf: (unit) => scorers.map(({ scores }, place) => {
       const [score, share] = [scores[unit.id], shares[place]!.get(unit.id)];
       const bar = score === undefined ? 0 : barOf(score, highest[place]!);
-      const said = share === undefined ? (unit.removable ? "" : "fixed") : `${(share * 100).toFixed(1)} %`;
+      const said = share === undefined ? (unit.removable || dependent.has(unit.id) ? "" : "fixed") : `${(share * 100).toFixed(1)} %`;
       return { texts: [said, score === undefined ? "–" : figure(score, highest[place]!)], bar, heat: share === undefined ? 0 : bar };
     }),
     markOf: () => "",
     weightOf: (unit) => (unit.removable ? first.scores[unit.id]! : 0),
     shareOf: (unit) => shares[0]!.get(unit.id) ?? null,
-    groupOf: (unit) => (unit.removable ? REMOVABLE : FIXED),
+    groupOf: (unit) => (unit.removable ? REMOVABLE : dependent.has(unit.id) ? DEPENDENT : FIXED),
   };
+}
+
+/** Return the ids of the texts that are removed with the last item of their block. */
+function dependentOf(units: readonly Unit[]): ReadonlySet<string> {
+  const removable = new Set(units.filter((unit) => unit.removable).map((unit) => unit.id));
+  const gone = removedWithBlocks(units, removable);
+  return new Set([...gone].filter((id) => !removable.has(id)));
 }
 
 /** Return units by group, and in each those with the highest weight first; ties keep the prompt's order. */
