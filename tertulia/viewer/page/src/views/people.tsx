@@ -25,8 +25,8 @@ export interface People {
   readonly more: number;
   readonly situation: string;
   readonly place: string;
-  /** As the field of a form has it. */
-  readonly time: string;
+  /** As the field of a form has it; null if no file says it. */
+  readonly time: string | null;
   /** The name of the visitor whom a person meets who was brought alone. */
   readonly visitor: string | null;
   /** Why these people can't meet. */
