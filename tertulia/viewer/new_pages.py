@@ -24,7 +24,7 @@ from tertulia.state.files import read_text
 from tertulia.state.text import clean
 from tertulia.storage.addresses import StoreAddress, argument_for
 from tertulia.viewer.documents.new_run import dry_run_document, seconds_by_step
-from tertulia.viewer.new_run import NewRun, read_options, read_people
+from tertulia.viewer.new_run import NewRun, read_both, read_options, read_people
 from tertulia.viewer.people import BroughtPeople
 from tertulia.viewer.sent import sent_json
 from tertulia.viewer.starting import Starter
@@ -112,8 +112,10 @@ class NewRunPages:
         """Return the conversation that a request asks for, its options, and its model."""
         match await sent_json(request):
             case {"people": people, "lambda": _, "model": _, "seed": _, "rounds": _, **more} as given if not more:
-                asked = await asyncio.to_thread(self._people, people)
-                return asked, read_options(given, self._models), given["model"]
+                asked, options = await asyncio.to_thread(
+                    read_both, lambda: self._people(people), lambda: read_options(given, self._models)
+                )
+                return asked, options, given["model"]
         raise UsageError("a conversation has people, λ, a model, a seed and rounds")
 
     def _people(self, given: object) -> NewRun:

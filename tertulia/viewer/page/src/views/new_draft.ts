@@ -64,8 +64,8 @@ export function placesOf(typed: readonly Typed[]): number[] {
 }
 
 /** Return the field of the form that the server means, which counts people without blank ones; null if it is not shown. */
-export function fieldShown(field: string | null, typed: readonly Typed[]): string | null {
-  const [, number = "", name] = /^typed\.(\d+)\.(\w+)$/.exec(field ?? "") ?? [];
+export function fieldShown(field: string, typed: readonly Typed[]): string | null {
+  const [, number = "", name] = /^typed\.(\d+)\.(\w+)$/.exec(field) ?? [];
   if (name === undefined) return field;
   const place = placesOf(typed)[Number(number)];
   return place === undefined ? null : `typed.${place}.${name}`;

@@ -63,7 +63,7 @@ export function OwnPeople({ draft, change, problem, bringing }: PeopleProps & { 
   return (
     <>
       {files.length > 0 && <WithDocument of={people}>{(found) => <Brought people={found} bringing={bringing} />}</WithDocument>}
-      {problem?.field === "files" && <p class="wrong small" role="alert">{problem.words}</p>}
+      {problem?.fields.files && <p class="wrong small" role="alert">{problem.fields.files}</p>}
       {typed.length > 0 && <div class="new-people">{typed.map((person, place) => (
         <TypedPerson
           key={place}
