@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { WhatIsLambda } from "../components/explained";
 import { Notice, WithDocument } from "../components/parts";
 import { isGoingOn, Started, type StartedCommand, useStarted } from "../components/started";
-import { counted, lambda } from "../format";
+import { counted, lambda, listed } from "../format";
 import { go, hrefOf } from "../router";
 import { saveText } from "../save";
 import { RefusedError, request } from "../server_request";
@@ -102,8 +102,21 @@ function Form({ cases, models, bringing }: Offered & { bringing: Bringing }) {
     if (problem !== null) document.querySelector<HTMLElement>(".new [aria-invalid=true]")?.focus();
   }, [problem]);
   const isOwn = draft.source === "own";
+  const startAfresh = () => {
+    change({ ...UNTOUCHED, factor: draft.factor, model: draft.model });
+    bringing.takeWaiting();
+  };
   return (
     <form class="new-form" noValidate onSubmit={(event) => (event.preventDefault(), void begin())}>
+      {bringing.waiting.length > 0 && (
+        <section class="notice stack" role="group" aria-label="An unfinished conversation">
+          <p>You have an unfinished conversation. Is <b class="data">{listed(bringing.waiting.map(({ name }) => name))}</b> for it?</p>
+          <p class="row">
+            <button type="button" onClick={bringing.takeWaiting}>Add to it</button>
+            <button type="button" onClick={startAfresh}>Start afresh</button>
+          </p>
+        </section>
+      )}
       <section class="card stack" aria-labelledby="new-people">
         <h2 id="new-people">Who talks</h2>
         <div class="row" role="radiogroup" aria-labelledby="new-people">

@@ -51,6 +51,10 @@ export function keepDraft(draft: Draft | null): void {
 
 export const isBlank = ({ name, who, memories }: Typed) => !(name + who + memories).trim();
 
+/** Return whether something of a draft was typed that files would join. */
+export const isUnfinished = ({ typed, situation, place, time, visitor }: Draft) =>
+  typed.some((person) => !isBlank(person)) || [situation, place, time, visitor].some((value) => value !== null);
+
 /** Return the people that are shown: two at least, unless files have some. */
 export function shownTyped(typed: readonly Typed[], hasFiles: boolean): readonly Typed[] {
   const missing = hasFiles ? 0 : Math.max(0, 2 - typed.length);
