@@ -179,6 +179,13 @@ def test_all_wrong_fields_are_told_at_once(address: str) -> None:
     assert {*nobody_typed} == {"typed.0.name", "typed.1.name", "seed"}
 
 
+def test_a_model_on_a_server_that_is_not_there_is_refused_at_once(address: str, store: Path) -> None:
+    answer = post(address, "api/new/begin", asked(typed(IDA, JONAS), model=SERVED)).json
+    assert answer["fields"] == {"model": f"{SERVED} can't be reached: see that its server runs, and begin again"}
+    assert get(address, "api/start").json["commands"] == []
+    assert [*store.parent.iterdir()] == []
+
+
 def test_a_conversation_of_each_source_begins(address: str, store: Path) -> None:
     run, file = begun(address, asked(typed(IDA, JONAS), rounds="2", seed="-3", **{"lambda": 0.4}))
     shipped, none = begun(address, asked({"scenario": "tidewell:7"}, rounds="1"))
