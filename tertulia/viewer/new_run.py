@@ -223,8 +223,8 @@ def _own(fields: _Fields, files: Sequence[PeopleFile], typed: Sequence[ImportedP
     if scene.situation is not None:
         people = [replace(person, situation=None) for person in people]
         people[0] = replace(people[0], situation=scene.situation or None)
-    time = scene.time or after_memories(people) or datetime.now().replace(minute=0, second=0, microsecond=0)
-    return NewRun(text=scenario_of(people, user, scene.place, time), name=_file_stem(names[0]), visitor=user)
+    begins = scene.time or after_memories(people) or datetime.now().replace(minute=0, second=0, microsecond=0)
+    return NewRun(text=scenario_of(people, user, scene.place, begins), name=_file_stem(names[0]), visitor=user)
 
 
 def _file_stem(name: object) -> str:
