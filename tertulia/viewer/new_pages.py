@@ -7,14 +7,17 @@ import asyncio
 import json
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import count
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from tertulia.models.served.chat_names import is_chat_name
+from tertulia.models.served.chat_names import ADDRESS, is_chat_name, places_of
 from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.catalog.scenarios import list_scenarios, scenarios_document
 from tertulia.runs.planning.request import DEFAULT_MODEL
@@ -24,7 +27,7 @@ from tertulia.state.files import read_text
 from tertulia.state.text import clean
 from tertulia.storage.addresses import StoreAddress, argument_for
 from tertulia.viewer.documents.new_run import dry_run_document, seconds_by_step
-from tertulia.viewer.new_run import NewRun, read_options, read_people
+from tertulia.viewer.new_run import FieldError, NewRun, read_both, read_options, read_people
 from tertulia.viewer.people import BroughtPeople
 from tertulia.viewer.sent import sent_json
 from tertulia.viewer.starting import Starter
@@ -34,6 +37,9 @@ from tertulia.worlds.yaml_file import MOST_BYTES
 
 #: The longest that a dry run may take, in seconds.
 _REHEARSED_WITHIN_S = 120
+
+#: The longest that a server may take to answer a connection, in seconds.
+_CONNECTED_WITHIN_S = 5
 
 
 class NewRunPages:
@@ -93,7 +99,8 @@ class NewRunPages:
 
     async def begin(self, request: Request) -> Response:
         """Write the scenario of the user's people beside the store, begin the conversation, and answer the command."""
-        asked, options, _ = await self._asked(request)
+        asked, options, model = await self._asked(request)
+        await _check_reached(model)
         more = [*options, *asked.words, "--in-page", "--store", argument_for(self._store)]
         answer = {"scenario": None, "has_seat": asked.visitor is not None}
         if asked.scenario:
@@ -112,12 +119,35 @@ class NewRunPages:
         """Return the conversation that a request asks for, its options, and its model."""
         match await sent_json(request):
             case {"people": people, "lambda": _, "model": _, "seed": _, "rounds": _, **more} as given if not more:
-                asked = await asyncio.to_thread(self._people, people)
-                return asked, read_options(given, self._models), given["model"]
+                asked, options = await asyncio.to_thread(
+                    read_both, lambda: self._people(people), lambda: read_options(given, self._models)
+                )
+                return asked, options, given["model"]
         raise UsageError("a conversation has people, λ, a model, a seed and rounds")
 
     def _people(self, given: object) -> NewRun:
         return read_people(given, self._brought.files, {case["scenario"] for case in self._cases})
+
+
+async def _check_reached(model: str) -> None:
+    """Refuse a model of the user's servers if none of them takes a connection; a proxy's are not asked.
+
+    Raises:
+        FieldError: None does: a run would wait for it through many tries.
+    """
+    if not model.startswith(ADDRESS):
+        return
+    for origin in places_of(model):
+        server = urlsplit(origin)
+        if server.scheme in getproxies() and not proxy_bypass(str(server.hostname)):
+            return
+        with suppress(OSError, TimeoutError):
+            _, connection = await asyncio.wait_for(
+                asyncio.open_connection(server.hostname, server.port), _CONNECTED_WITHIN_S
+            )
+            connection.close()
+            return
+    raise FieldError({"model": f"{model} can't be reached: see that its server runs, and begin again"})
 
 
 async def _output(command: Sequence[str], folder: str) -> tuple[str, float]:

@@ -3,7 +3,7 @@
 Its people come from a shipped scenario, from files that were brought, or were typed on the page; the last two may meet.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -17,7 +17,7 @@ from tertulia.viewer.documents.people import VISITOR, PeopleFile
 from tertulia.viewer.fork_changes import LONGEST_TEXT
 from tertulia.worlds.characters.draft import ImportedPerson
 from tertulia.worlds.characters.reading import joined
-from tertulia.worlds.characters.scenario import scenario_of, scenario_text
+from tertulia.worlds.characters.scenario import after_memories, scenario_of, scenario_text
 from tertulia.worlds.characters.writing import file_name
 from tertulia.worlds.meeting_file import duplicate_names
 from tertulia.worlds.scenario_parts import read_time
@@ -30,15 +30,74 @@ _TYPED = ("name", "who", "memories")
 
 
 class FieldError(UsageError):
-    """A field of the page has a value that it can't have.
+    """Fields of the page have values that they can't have.
 
     Attributes:
-        field: The field's name in the request: `time`, `typed.0.name`.
+        fields: By a field's name in the request (`time`, `typed.0.name`), the reason.
     """
 
-    def __init__(self, field: str, words: str) -> None:
-        super().__init__(words)
-        self.field = field
+    def __init__(self, fields: Mapping[str, str]) -> None:
+        super().__init__("; ".join(fields.values()))
+        self.fields = fields
+
+
+class _Fields:
+    """Fields that are read one by one, so that all wrong ones are told at once."""
+
+    def __init__(self) -> None:
+        self._wrong: dict[str, str] = {}
+
+    def refuse(self, field: str, words: str) -> None:
+        """Note why a field is wrong; of several reasons the first."""
+        self._wrong.setdefault(field, words)
+
+    def check(self) -> None:
+        """Raise `FieldError` if a field is wrong."""
+        if self._wrong:
+            raise FieldError(self._wrong)
+
+    def text(self, field: str, what: str, text: str | None, most: int) -> Any:
+        """Return a text on one line; `None` stays."""
+        if text is not None and len(text) > most:
+            self.refuse(field, f"{what} has {len(text):,} characters, and may have {most:,}")
+        return text if text is None else clean(text)
+
+    def lines(self, field: str, text: str) -> list[str]:
+        """Return the lines of a text that aren't blank."""
+        self.text(field, "this text", text, LONGEST_TEXT)
+        lines = [line for line in map(clean, text.splitlines()) if line]
+        if len(lines) > _MOST_MEMORIES:
+            self.refuse(field, f"this has {len(lines)} lines; at most {_MOST_MEMORIES} are taken")
+        return lines
+
+    def time(self, text: str | None) -> datetime | None:
+        """Return the time of the field `time`."""
+        try:
+            return read_time(clean(text)) if text else None
+        except ValueError as error:
+            self.refuse("time", f"the date {clean(text or '')!r}: {error}")
+            return None
+
+
+def read_both(people: Callable[[], "NewRun"], options: Callable[[], list[str]]) -> tuple["NewRun", list[str]]:
+    """Return a conversation with its options.
+
+    Raises:
+        FieldError: Fields of either have values that they can't have: all of them are told.
+    """
+    wrong: dict[str, str] = {}
+    words: list[str] = []
+    try:
+        words = options()
+    except FieldError as error:
+        wrong = {**error.fields}
+    try:
+        asked = people()
+    except FieldError as error:
+        raise FieldError({**error.fields, **wrong}) from None
+    if wrong:
+        raise FieldError(wrong)
+    return asked, words
 
 
 @dataclass(frozen=True)
@@ -80,7 +139,7 @@ def read_people(given: object, files: Mapping[str, PeopleFile], shipped: Collect
     match given:
         case {"scenario": str(scenario), **more} if not more:
             if scenario not in shipped:
-                raise FieldError("scenario", f"there is no shipped scenario {scenario!r}; choose one of the list")
+                raise FieldError({"scenario": f"there is no shipped scenario {scenario!r}; choose one of the list"})
             return NewRun(scenario=scenario)
         case {
             "files": list(ids),
@@ -91,11 +150,14 @@ def read_people(given: object, files: Mapping[str, PeopleFile], shipped: Collect
             "visitor": str(visitor),
             **more,
         } if not more:
-            situation = _text("situation", "the situation", situation, LONGEST_TEXT)
-            place = _text("place", "the place", place, _LONGEST_NAME)
-            when = _time(time)
-            visitor = _text("visitor", "your name", visitor, _LONGEST_NAME) or VISITOR
-            return _own(_found(ids, files), _typed_people(typed), situation, place, when, visitor)
+            fields = _Fields()
+            scene = _Scene(
+                fields.text("situation", "the situation", situation, LONGEST_TEXT),
+                fields.text("place", "the place", place, _LONGEST_NAME),
+                fields.time(time),
+                fields.text("visitor", "your name", visitor, _LONGEST_NAME) or VISITOR,
+            )
+            return _own(fields, _found(ids, files), _typed_people(fields, typed), scene)
     raise UsageError("the people of a conversation are a scenario, or files and typed people")
 
 
@@ -110,14 +172,16 @@ def read_options(given: Mapping[str, Any], models: Sequence[str]) -> list[str]:
         FieldError: A field has a value that it can't have.
     """
     factor, model, seed, rounds = (given[name] for name in ("lambda", "model", "seed", "rounds"))
+    fields = _Fields()
     if type(factor) not in (int, float) or not 0 <= factor <= 1:
-        raise FieldError("lambda", f"λ is a number from 0 to 1, not {factor!r}")
+        fields.refuse("lambda", f"λ is a number from 0 to 1, not {factor!r}")
     if model not in models:
-        raise FieldError("model", f"the page may not use the model {model!r}; name it at: tertulia view --model")
+        fields.refuse("model", f"the page may not use the model {model!r}; name it at: tertulia view --model")
     if not isinstance(seed, str) or not _is_whole(seed.removeprefix("-")):
-        raise FieldError("seed", f"the seed is a whole number, not {seed!r}")
+        fields.refuse("seed", f"the seed is a whole number, not {seed!r}")
     if not isinstance(rounds, str) or (rounds and not (_is_whole(rounds) and 1 <= int(rounds) <= _MOST_ROUNDS)):
-        raise FieldError("rounds", f"rounds are a whole number from 1 to {_MOST_ROUNDS:,}, not {rounds!r}")
+        fields.refuse("rounds", f"rounds are a whole number from 1 to {_MOST_ROUNDS:,}, not {rounds!r}")
+    fields.check()
     words = [f"--lambda={factor}", f"--seed={seed}"]
     words += [f"--rounds={rounds}"] if rounds else []
     words += ["--rehearse"] if model == REHEARSAL else [f"--model={model}"]
@@ -125,33 +189,42 @@ def read_options(given: Mapping[str, Any], models: Sequence[str]) -> list[str]:
     return [*words, "--set", f"surrogate={DEFAULT_MODEL}"] if factor > 0 and is_chat_name(model) else words
 
 
-def _own(
-    files: Sequence[PeopleFile],
-    typed: Sequence[ImportedPerson],
-    situation: str | None,
-    place: str | None,
-    time: datetime | None,
-    visitor: str,
-) -> NewRun:
+@dataclass(frozen=True)
+class _Scene:
+    """The situation, place and time of a conversation, `None` for those of the files; and a visitor's name."""
+
+    situation: str | None
+    place: str | None
+    time: datetime | None
+    visitor: str
+
+
+def _own(fields: _Fields, files: Sequence[PeopleFile], typed: Sequence[ImportedPerson], scene: _Scene) -> NewRun:
     if len(files) == 1 and not typed and files[0].scenario is not None:
-        given = {"description": situation, "place": place, "time": None if time is None else str(time)}
+        fields.check()
+        time = None if scene.time is None else str(scene.time)
+        given = {"description": scene.situation, "place": scene.place, "time": time}
         values = {**files[0].scenario, **{name: value for name, value in given.items() if value}}
         return NewRun(text=scenario_text(values), name=_file_stem(values["name"]))
     brought = joined([person for file in files for person in file.people])
     people: Sequence[ImportedPerson] = (*brought, *typed)
-    names = [person.values["name"] for person in people]
+    names = [str(person.values["name"]) for person in people]
     for number, words in duplicate_names(names):
-        if number >= len(brought):
-            raise FieldError(f"typed.{number - len(brought)}.name", words)
+        if number >= len(brought) and names[number]:
+            fields.refuse(f"typed.{number - len(brought)}.name", words)
     if not people:
-        raise FieldError("typed.0.name", "give the first person a name")
-    if len(people) == 1 and typed:
-        raise FieldError("typed.1.name", "it takes two to talk: give the second person a name")
-    if situation is not None:
+        fields.refuse("typed.0.name", "give the first person a name")
+    if len(people) < 2 and not brought:
+        fields.refuse("typed.1.name", "it takes two to talk: give the second person a name")
+    user = scene.visitor if len(people) == 1 else None
+    for _ in duplicate_names([*names, user] if user else ()):
+        fields.refuse("visitor", f"{names[0]} is already the card's name; take another")
+    fields.check()
+    if scene.situation is not None:
         people = [replace(person, situation=None) for person in people]
-        people[0] = replace(people[0], situation=situation or None)
-    user = visitor if len(people) == 1 else None
-    return NewRun(text=scenario_of(people, user, place, time), name=_file_stem(names[0]), visitor=user)
+        people[0] = replace(people[0], situation=scene.situation or None)
+    begins = scene.time or after_memories(people) or datetime.now().replace(minute=0, second=0, microsecond=0)
+    return NewRun(text=scenario_of(people, user, scene.place, begins), name=_file_stem(names[0]), visitor=user)
 
 
 def _file_stem(name: object) -> str:
@@ -161,49 +234,28 @@ def _file_stem(name: object) -> str:
 def _found(ids: Sequence[Any], files: Mapping[str, PeopleFile]) -> list[PeopleFile]:
     """Return files by their ids; `FieldError` if one is not known any more."""
     if any(not isinstance(id, str) or id not in files for id in ids):
-        raise FieldError("files", "The server does not have these files any more. Bring them again.")
+        raise FieldError({"files": "The server does not have these files any more. Bring them again."})
     return [files[id] for id in dict.fromkeys(ids)]
 
 
-def _typed_people(given: Sequence[Any]) -> list[ImportedPerson]:
+def _typed_people(fields: _Fields, given: Sequence[Any]) -> list[ImportedPerson]:
     """Return the people who were typed on the page."""
     if len(given) > _MOST_TYPED:
         raise UsageError(f"at most {_MOST_TYPED} people are typed on the page; import more from a file")
-    return [_typed_person(number, person) for number, person in enumerate(given)]
+    return [_typed_person(fields, number, person) for number, person in enumerate(given)]
 
 
-def _typed_person(number: int, given: object) -> ImportedPerson:
+def _typed_person(fields: _Fields, number: int, given: object) -> ImportedPerson:
     if not isinstance(given, dict) or {*given} != {*_TYPED} or not all(isinstance(v, str) for v in given.values()):
         raise UsageError(f"a typed person has {', '.join(_TYPED)}, each a text")
     at = f"typed.{number}"
-    name = _text(f"{at}.name", "the name", given["name"], _LONGEST_NAME)
+    name = fields.text(f"{at}.name", "the name", given["name"], _LONGEST_NAME)
     if not name:
-        raise FieldError(f"{at}.name", "give this person a name")
-    who, memories = (_lines(f"{at}.{field}", given[field]) for field in ("who", "memories"))
-    values = {"name": name, "background": who, "memories": memories}
-    return ImportedPerson({field: value for field, value in values.items() if value}, file="the page", kind="typed")
-
-
-def _lines(field: str, text: str) -> list[str]:
-    _text(field, "this text", text, LONGEST_TEXT)
-    lines = [line for line in map(clean, text.splitlines()) if line]
-    if len(lines) > _MOST_MEMORIES:
-        raise FieldError(field, f"this has {len(lines)} lines; at most {_MOST_MEMORIES} are taken")
-    return lines
-
-
-def _text(field: str, what: str, text: str | None, most: int) -> Any:
-    """Return a text on one line; `None` stays."""
-    if text is not None and len(text) > most:
-        raise FieldError(field, f"{what} has {len(text):,} characters, and may have {most:,}")
-    return text if text is None else clean(text)
-
-
-def _time(text: str | None) -> datetime | None:
-    try:
-        return read_time(clean(text)) if text else None
-    except ValueError as error:
-        raise FieldError("time", f"the date {clean(text or '')!r}: {error}") from None
+        fields.refuse(f"{at}.name", "give this person a name")
+    who, memories = (fields.lines(f"{at}.{field}", given[field]) for field in ("who", "memories"))
+    values = {"background": who, "memories": memories}
+    kept = {field: value for field, value in values.items() if value}
+    return ImportedPerson({"name": name, **kept}, file="the page", kind="typed")
 
 
 def _is_whole(text: str) -> bool:

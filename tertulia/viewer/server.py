@@ -299,7 +299,7 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _failed(request: Request, error: Exception) -> Response:
     status = 404 if isinstance(error, NotFoundError) else 500 if isinstance(error, StorageError) else 400
     if isinstance(error, FieldError):
-        return JSONResponse({"error": str(error), "field": error.field}, status)
+        return JSONResponse({"error": str(error), "fields": error.fields}, status)
     return refusal(request.scope, str(error), status)
 
 

@@ -360,7 +360,8 @@ def duplicate_names(names: Iterable[str]) -> Iterator[tuple[int, str]]:
     for number, name in enumerate(names):
         folded = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
         if folded in seen:
-            yield number, f"{name!r} is there already, as {seen[folded]!r}; give them names that differ"
+            before = "" if seen[folded] == name else f", as {seen[folded]!r}"
+            yield number, f"{name!r} is there already{before}; give them names that differ"
         seen[folded] = name
 
 

@@ -51,6 +51,12 @@ def test_two_people_are_typed_and_their_first_line_is_read_without_a_terminal(
     page.reload()  # nothing that was typed is lost
     expect(first.get_by_label("Name")).to_have_value("Ida Falk")
     name.fill("Jonas Brandt")
+    page.get_by_label("Seed").fill("x")
+    page.get_by_label("Rounds at most").fill("-1")
+    page.get_by_role("button", name="Begin").click()
+    expect(page.get_by_label("Seed")).to_have_accessible_description(re.compile("whole number"))
+    expect(page.get_by_label("Rounds at most")).to_have_accessible_description(re.compile("from 1 to"))
+    page.get_by_label("Seed").fill("1")
     page.get_by_label("Place").fill("the quay")
     page.get_by_label("Date and time").fill("2031-01-02T03:04")
     page.get_by_role("slider", name="λ").fill("0.3")
@@ -65,7 +71,10 @@ def test_two_people_are_typed_and_their_first_line_is_read_without_a_terminal(
     expect(page.get_by_role("listbox", name="Transcript").get_by_role("option").last).to_be_in_viewport(
         timeout=STARTED_MS
     )
-    expect(page.get_by_role("heading", level=1)).to_contain_text(re.compile("Ida Falk.* and .*Jonas Brandt"))
+    heading = page.get_by_role("heading", level=1)
+    expect(heading).to_contain_text(re.compile("Ida Falk.* and .*Jonas Brandt"))
+    expect(heading).to_be_focused()
+    expect(page.get_by_text("Resume", exact=True)).to_have_count(0)
     with SqlStore.open(store) as stored:
         (run,) = until(lambda: [run for run in stored.runs() if run.status == "finished"])
         (line,) = stored.turns(run.run, 1, 1)
@@ -107,7 +116,7 @@ def test_the_keyboard_alone_begins_a_shipped_scenario_and_a_row_opens_where_it_i
     )
     run = page.url.partition("#/runs/")[2].partition("?")[0]
     opened(page, address, "runs")
-    row = page.locator(f"[data-run={run}]")
+    row = page.locator(f"[data-run='{run}']")
     row.locator(".first").click(force=True)  # what is there is the link, which covers the row
     expect(page).to_have_url(re.compile(f"#/runs/{run}$"))
     page.go_back()
@@ -121,6 +130,8 @@ def test_the_keyboard_alone_begins_a_shipped_scenario_and_a_row_opens_where_it_i
 def test_a_model_that_is_not_there_is_a_line_and_what_was_typed_stays(page: Page, address: str) -> None:
     opened(page, address)
     page.get_by_label("A shipped scenario").check()
+    options = page.get_by_label("Scenario", exact=True).get_by_role("option").all_text_contents()
+    assert len({*options}) == len(options) == 12
     page.get_by_label("Model", exact=True).select_option(MISSING)
     page.get_by_role("button", name="Begin").click()
     expect(page.get_by_text("The conversation could not be started.")).to_be_visible(timeout=STARTED_MS)
@@ -144,7 +155,7 @@ def test_axe_finds_nothing_in_the_form_and_no_width_breaks_it(browser: Browser, 
     page = browser.new_context(viewport={"width": width, "height": 844}).new_page()
     opened(page, address)
     page.get_by_role("button", name="Begin").click()
-    expect(page.locator("[aria-invalid=true]")).to_be_focused()
+    expect(page.locator("[aria-invalid=true]").first).to_be_focused()
     found = violations(page)
     page.get_by_label("A shipped scenario").check()
     page.get_by_label("Model", exact=True).select_option(SERVED)

@@ -94,7 +94,9 @@ def test_a_brought_person_meets_a_typed_one(address: str) -> None:
     own = scenario_of(address, of_files(table, typed=[JONAS]))
     assert [person["name"] for person in own["participants"]] == ["Ida Roos", "Jonas Brandt"]
     again = post(address, "api/new/scenario", {"people": of_files(table, typed=[person("ida  roos")])})
-    assert (again.status, again.json["field"]) == (400, "typed.0.name")
+    assert (again.status, [*again.json["fields"]]) == (400, ["typed.0.name"])
+    twice = post(address, "api/new/scenario", {"people": of_files(table, typed=[person("Ida Roos")])})
+    assert twice.json["fields"]["typed.0.name"] == "'Ida Roos' is there already; give them names that differ"
 
 
 def test_a_scenario_that_is_brought_is_taken_whole(address: str) -> None:
@@ -122,7 +124,6 @@ def test_a_scenario_that_names_code_lends_its_people_alone(address: str) -> None
     [
         ({"people": {"scenario": "nowhere"}}, "scenario"),
         ({"people": {"scenario": "/etc/passwd"}}, "scenario"),
-        ({"people": typed()}, "typed.0.name"),
         ({"people": typed(IDA)}, "typed.1.name"),
         ({"people": typed(IDA, IDA)}, "typed.1.name"),
         ({"people": typed(IDA, person(" \n"))}, "typed.1.name"),
@@ -159,9 +160,28 @@ def test_each_wrong_field_is_a_line_beside_it_and_starts_and_writes_nothing(
 ) -> None:
     for path in ("api/new/begin", "api/new/cost"):
         answer = post(address, path, asked(typed(IDA, JONAS)) | changes)
-        assert (answer.status, answer.json.get("field")) == (400, field)
+        assert (answer.status, [*answer.json.get("fields", [None])]) == (400, [field])
         assert answer.json["error"]
         assert "\n" not in answer.json["error"]
+    assert get(address, "api/start").json["commands"] == []
+    assert [*store.parent.iterdir()] == []
+
+
+def test_all_wrong_fields_are_told_at_once(address: str) -> None:
+    nobody = person(" ", "w" * 10_001)
+    body = asked(typed(nobody, nobody, place="p" * 81, time="soon"), seed="x", rounds="-1", **{"lambda": 2})
+    told = {"place", "time", "typed.0.name", "typed.0.who", "typed.1.name", "typed.1.who", "lambda", "seed", "rounds"}
+    for path in ("api/new/begin", "api/new/cost"):
+        answer = post(address, path, body)
+        assert {*answer.json["fields"]} == told
+        assert all(answer.json["fields"].values())
+    nobody_typed = post(address, "api/new/begin", asked(typed(), seed="x")).json["fields"]
+    assert {*nobody_typed} == {"typed.0.name", "typed.1.name", "seed"}
+
+
+def test_a_model_on_a_server_that_is_not_there_is_refused_at_once(address: str, store: Path) -> None:
+    answer = post(address, "api/new/begin", asked(typed(IDA, JONAS), model=SERVED)).json
+    assert answer["fields"] == {"model": f"{SERVED} can't be reached: see that its server runs, and begin again"}
     assert get(address, "api/start").json["commands"] == []
     assert [*store.parent.iterdir()] == []
 

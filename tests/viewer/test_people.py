@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -149,6 +150,26 @@ def test_the_scenario_is_that_of_the_import_with_a_situation_of_ones_own(address
     assert changed(situation="")["description"] == "Mirela Stan and Ines meet and talk."
     placed = changed(place="the quay", time="2031-01-02T03:04")
     assert (placed["place"], str(placed["time"])) == ("the quay", "2031-01-02 03:04:00")
+
+
+def test_cards_of_one_scenario_make_one_situation_and_begin_today(address: str) -> None:
+    card = {"description": "Waits.", "first_mes": "Hello.", "scenario": "{{char}} and {{user}} wait at Low Pier."}
+    files = [brought(address, json.dumps(card | {"name": name}).encode(), name) for name in ("Oona", "Brill")]
+    together = shown(address, *files)
+    assert (together["situation"], together["time"]) == ("Oona and Brill wait at Low Pier.", None)
+    own = yaml.safe_load(post(address, "api/new/scenario", {"people": of_files(*files)}).json["text"])
+    assert own["description"] == "Oona and Brill wait at Low Pier."
+    assert timedelta(0) <= datetime.now() - datetime.fromisoformat(str(own["time"])) < timedelta(hours=2)
+    again = brought(address, json.dumps(card | {"name": "Oona"}).encode(), "again")
+    in_conflict = shown(address, files[0], again)
+    assert in_conflict["situation"] == "Oona and somebody wait at Low Pier."
+    assert in_conflict["problem"] == "again: name: 'Oona' is there already; give them names that differ"
+
+
+def test_a_visitor_of_the_cards_name_is_a_line_beside_the_field(address: str) -> None:
+    file = brought(address, CARD)
+    answer = post(address, "api/new/begin", asked(of_files(file, visitor="mirela  Stan"))).json
+    assert answer["fields"] == {"visitor": "Mirela Stan is already the card's name; take another"}
 
 
 def test_a_person_who_is_brought_alone_meets_the_visitor_in_a_seat(address: str, store: Path) -> None:

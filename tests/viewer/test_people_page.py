@@ -63,6 +63,7 @@ def test_a_card_is_dropped_and_its_visitor_sits_in_a_conversation(page: Page, ad
     expect(people.get_by_text("Speak as Mirela Stan.").or_(people.get_by_text("Speak as {{char}}."))).to_be_visible()
     expect(page.get_by_label("Situation")).to_have_value("Visitor has lost a key.")
     page.get_by_label("Situation").fill("Ines wants a key back, at night.")
+    page.get_by_label("Place").fill("the quay")
     page.get_by_label("You are").fill("Ines")
     page.get_by_role("slider", name="λ").fill("0.5")
     page.get_by_label("Model", exact=True).select_option("rehearsal")
@@ -75,11 +76,30 @@ def test_a_card_is_dropped_and_its_visitor_sits_in_a_conversation(page: Page, ad
     expect(page).to_have_url(re.compile("#/runs/[^/?]+\\?seats=1$"))
     with page.context.expect_page() as seat:
         sit.click()
-    expect(seat.value.get_by_text("Ines wants a key back, at night.")).to_be_visible()
-    expect(seat.value.get_by_role("heading", name="mirela_stan", exact=True)).to_be_visible()
+    expect(seat.value.get_by_text("Ines wants a key back, at night.")).to_have_count(1)
+    expect(seat.value.get_by_text(re.compile("with .*Mirela Stan.*; the quay"))).to_be_visible()
+    expect(seat.value.get_by_role("heading", name="Mirela Stan and Ines", exact=True)).to_be_visible()
     written = (tmp_path / "mirela_stan.yaml").read_text(encoding="utf-8")
     assert written == Path(saved.value.path()).read_text(encoding="utf-8")
     assert yaml.safe_load(written)["description"] == "Ines wants a key back, at night."
+
+
+def test_a_card_joins_an_unfinished_conversation_only_when_the_reader_says_so(page: Page, address: str) -> None:
+    people = page.get_by_role("region", name="People who were brought")
+    question = page.get_by_role("group", name="An unfinished conversation")
+    for answer, kept in (("Add to it", 1), ("Start afresh", 0)):
+        opened(page, address)
+        page.get_by_role("link", name="New conversation").click()
+        page.get_by_label("Name").first.fill("Ida Falk")
+        page.get_by_role("link", name="All runs").click()
+        expect(page.get_by_role("link", name="New conversation")).to_be_visible()
+        drop(page, "mirela.png", CARD)
+        expect(question).to_contain_text("mirela.png")
+        expect(people).to_have_count(0)
+        question.get_by_role("button", name=answer).click()
+        expect(people.locator(".person")).to_have_count(1)
+        expect(question).to_have_count(0)
+        expect(page.get_by_label("Name")).to_have_count(kept)
 
 
 def test_files_are_chosen_with_the_keyboard_taken_away_and_outlive_a_reload(page: Page, address: str) -> None:

@@ -87,7 +87,8 @@ def view(
         place = "" if run is None else place_of(opened, run)
     if is_missing(path):
         named = "" if path == store_path(None) else f" --store {shlex.quote(str(path))}"
-        progress().print(plain(f"there is no store {path} yet; begin with: tertulia run tidewell{named}"))
+        page = "on the page, or " if allow_runs else ""
+        progress().print(plain(f"there is no store {path} yet; begin {page}with: tertulia run tidewell{named}"))
     if isinstance(path, Path) and store_path(None) != Path(DEFAULT_STORE):
         path = path.absolute()  # commands to copy would find another store without its name
     secret = secrets.token_urlsafe(24) if allow_runs or token else None
@@ -104,12 +105,11 @@ def view(
         else:
             print(address, flush=True)
         if not no_open:
-            hint = "no browser opened; open the address yourself"
-            open_browser(address, bool(secret), lambda: progress().print(hint))
+            open_browser(address, bool(secret), lambda: progress().print("no browser opened; open the address"))
 
-    check = _measure if allow_runs else None
+    measure = _measure if allow_runs else None
     try:
-        app = build_app(path, secret, command, model_access().embedder, reports, seats, check, model or ())
+        app = build_app(path, secret, command, model_access().embedder, reports, seats, measure, model or ())
         PageServer(app, answers).run([socket])
     except KeyboardInterrupt:
         raise typer.Exit(130) from None

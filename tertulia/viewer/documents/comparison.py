@@ -6,6 +6,7 @@ from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord, order_of
 from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents.titles import title_of
 from tertulia.views.reading.comparing import comparison_document, minds_that_differ
 from tertulia.views.reading.differences import TurnComparison
 from tertulia.views.reading.documents import parent_document
@@ -31,9 +32,10 @@ def comparison_page(store: SqlStore, a: str, b: str) -> Document:
     del document["turns"]
     lines = run_lines(store, [run.run for run in compared.runs])
     for name, run in zip("ab", compared.runs, strict=True):
-        line = lines.get(run.run)
+        line, start = lines.get(run.run), store.start(run.run)
         document[name] |= _run_document(run) | {
-            "people": list(store.start(run.run).names),
+            "title": title_of(store, run, start),
+            "people": list(start.names),
             "speaker": None if line is None else line.speaker,
             "first_line": None if line is None else line.text,
         }

@@ -13,10 +13,11 @@ from tertulia.state.words import spoken_words
 from tertulia.storage.parts.turns import TurnSummary
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.spoken import spoken
+from tertulia.viewer.documents.titles import title_of
 from tertulia.views.reading.actions import lines_with_actions
 from tertulia.views.reading.documents import fields_of, run_document
 from tertulia.views.reading.exchanges import RecordedExchange, read_exchanges
-from tertulia.views.reading.listing import date_of, names_of_files
+from tertulia.views.reading.listing import date_of
 from tertulia.views.reading.run_lines import run_lines
 from tertulia.views.reading.timeline import read_timeline
 
@@ -36,7 +37,7 @@ def run_page(store: SqlStore, run: str) -> Document:
         "people": list(start.names),
         "first_line": None if line is None else line.text,
         "begins": start.time.isoformat(timespec="seconds"),
-        "title": start.title if isinstance(start, Meeting | Population) else _file_title(store, record),
+        "title": title_of(store, record, start),
         "place": start.place,
         "stays": _stays(start),
         "date": date_of(record),
@@ -49,11 +50,6 @@ def run_page(store: SqlStore, run: str) -> Document:
         "forks": [_fork(store.run(fork)) for fork in forks[:_NAMED_FORKS]],
         "more_forks": max(0, len(forks) - _NAMED_FORKS),
     }
-
-
-def _file_title(store: SqlStore, run: RunRecord) -> str | None:
-    """Return the name of the file of a dialogue's scenario; `None` for a shipped one."""
-    return names_of_files(store, [(run.run, run.kind, run.scenario)]).get(run.scenario)
 
 
 def _stays(start: Start) -> list[Document]:

@@ -7,13 +7,16 @@ from typing import Any
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import ScenarioError
 from tertulia.state.text import clean, shortened
-from tertulia.worlds.characters.draft import ImportedPerson
+from tertulia.worlds.characters.draft import ImportedPerson, situation_of
 from tertulia.worlds.characters.reading import joined
 from tertulia.worlds.characters.scenario import after_memories, names_put
 from tertulia.worlds.scenario_parts import read_time
 
 #: The name of the page's reader, whom a single person meets.
 VISITOR = "Visitor"
+
+#: The other one in texts of people who can't meet.
+_OTHER = "somebody"
 
 #: The most people that are shown, values of one field, and fields that were not taken; and characters of a value.
 _PEOPLE, _VALUES, _NOT_TAKEN, LONGEST_VALUE = 100, 100, 200, 600
@@ -42,16 +45,16 @@ def people_page(files: Mapping[str, PeopleFile]) -> Document:
         people = names_put(people, VISITOR if len(people) == 1 else None)
     except ScenarioError as error:
         problem = clean(str(error))
-    situations = dict.fromkeys(person.situation for person in people if person.situation)
+        people = [person.for_user(_OTHER) for person in people]
     time = after_memories(people) if whole is None else read_time(whole["time"])
     return {
         "schema_version": SCHEMA_VERSION,
         "files": [{"id": id, "name": file.name} for id, file in files.items()],
         "people": [_person(person, whole is None) for person in people[:_PEOPLE]],
         "more": max(0, len(people) - _PEOPLE),
-        "situation": " ".join(situations),
+        "situation": situation_of(people),
         "place": clean(str((whole or {}).get("place") or "")),
-        "time": time.isoformat(timespec="minutes"),
+        "time": time and time.isoformat(timespec="minutes"),
         "visitor": VISITOR if len(people) == 1 else None,
         "problem": problem,
     }

@@ -20,8 +20,8 @@ from tertulia.state.records import Record, RunRecord, Turn
 from tertulia.state.seat import ANSWERED, ASKED, LEFT, LONGEST, PATIENCE_S, Answer, Asked, Left, in_one_line
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.spoken import spoken
+from tertulia.viewer.documents.titles import title_of
 from tertulia.views.reading.actions import lines_with_actions
-from tertulia.views.reading.listing import names_of_files
 from tertulia.views.wording.phrases import clock
 
 #: The lines that are shown, and the past rounds from which it is told how long one has.
@@ -94,13 +94,14 @@ def seat_page(store: SqlStore, run: str, agent: str) -> Document:
     answer = None if asked is not None else _answer(store, record, agent)
     others = [name for name in seated(start, parameters.seat) if name != agent]
     now_s = latest.invitation.sim_time_s if latest is not None else 0.0
+    situation = None if isinstance(start, Population) else start.description
     present = start.present(now_s) if isinstance(start, Meeting) else start.names
     return {
         "schema_version": SCHEMA_VERSION,
         "version": _VERSION,
         "run": record.run,
         "agent": agent,
-        "title": start.title if isinstance(start, Meeting) else _name_of(store, record),
+        "title": title_of(store, record, start) or record.scenario,
         "kind": record.kind,
         "status": record.status,
         "driven": is_driven(store, record),
@@ -109,7 +110,9 @@ def seat_page(store: SqlStore, run: str, agent: str) -> Document:
         "forked_at": record.parent[1] if record.parent else None,
         "people": list(start.names),
         "present": [name for name in present if name != agent],
-        "role": role_of(agent, start),
+        "place": start.place,
+        "situation": situation,
+        "role": [line for line in role_of(agent, start) if line != situation],
         "memories": [] if latest is None else list(latest.memories),
         "lines": _lines(store, record, start, agent, _heard(store, record, start, parameters, agent)),
         "asked": None if asked is None else asked.invitation.model_dump(include={"turn", "may_pass", "kept"}),
@@ -118,11 +121,6 @@ def seat_page(store: SqlStore, run: str, agent: str) -> Document:
         "longest": LONGEST,
         "race": _race(store, record, start, parameters, agent),
     }
-
-
-def _name_of(store: SqlStore, run: RunRecord) -> str:
-    """Return the name of a dialogue's scenario; of a file, no folder of the host's."""
-    return names_of_files(store, [(run.run, run.kind, run.scenario)]).get(run.scenario, run.scenario)
 
 
 def seat_version(store: SqlStore, run: str) -> Hashable:

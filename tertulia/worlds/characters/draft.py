@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -53,6 +53,15 @@ class ImportedPerson:
     situation: str | None = None
     file: str = ""
     kind: str = ""
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """The names of the person in texts: the whole one, the first one, and nicknames."""
+        whole = str(self.values.get("name", ""))
+        facts = self.values.get("background")
+        told = [fact for fact in facts if isinstance(fact, str)] if isinstance(facts, list | tuple) else []
+        nicknames = [fact.partition(": ")[2] for fact in told if fact.startswith("Nickname: ")]
+        return tuple(filter(None, (whole, *whole.split()[:1], *nicknames)))
 
     def document(self) -> dict[str, Any]:
         """Return the person as JSON."""
@@ -115,6 +124,17 @@ class Draft:
         listed = tuple(NotTaken(place, "; ".join(values), to) for (place, to), values in self._listed.items())
         values = {name: value for name, value in self.values.items() if value not in EMPTY}
         return ImportedPerson(values, listed, self.situation, file, kind)
+
+
+def situation_of(people: Sequence[ImportedPerson]) -> str:
+    """Return the situations of people in one text; of those that differ only in people's names, the first."""
+    called = {USER}.union(*(person.called for person in people))
+    names = "|".join(map(re.escape, sorted(called, key=len, reverse=True)))
+    found: dict[str, str] = {}
+    for person in people:
+        if person.situation:
+            found.setdefault(re.sub(rf"(?<!\w)(?:{names})(?!\w)", USER, person.situation), person.situation)
+    return " ".join(found.values())
 
 
 def with_name(value: Any, macro: str, name: str) -> Any:

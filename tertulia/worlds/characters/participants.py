@@ -13,7 +13,7 @@ from tertulia.state.errors import ScenarioError, nearest_hint
 from tertulia.state.files import NOT_FOLLOWED, is_linked
 from tertulia.state.text import folded
 from tertulia.state.wrong_values import shown
-from tertulia.worlds.characters.draft import ImportedPerson
+from tertulia.worlds.characters.draft import ImportedPerson, situation_of
 from tertulia.worlds.characters.macros import USER
 from tertulia.worlds.characters.reading import joined, read_people
 from tertulia.worlds.yaml_file import YamlFile
@@ -62,11 +62,11 @@ def with_people_of_files(scenario: YamlFile) -> YamlFile:
     names = [person.values["name"] if person else _name_of(entry) for entry, person in people]
     values = dict(scenario.values)
     values["participants"] = [_settled(entry, person, added, names) for entry, person in people]
-    situations = dict.fromkeys(person.situation for _, person in people if person and person.situation)
-    if situations and not values.get("description"):
+    situation = situation_of([person for _, person in people if person])
+    if situation and not values.get("description"):
         user = next((entry["user"] for entry, person in people if person and "user" in entry), None)
         own = next(person.values["name"] for _, person in people if person and person.situation)
-        values["description"] = " ".join(situations).replace(USER, other_of(names, own, user))
+        values["description"] = situation.replace(USER, other_of(names, own, user))
     return replace(scenario, values=values)
 
 

@@ -10,7 +10,7 @@ import yaml
 
 from tertulia.state.errors import ScenarioError
 from tertulia.state.text import shortened
-from tertulia.worlds.characters.draft import ImportedPerson
+from tertulia.worlds.characters.draft import ImportedPerson, situation_of
 from tertulia.worlds.characters.participants import other_of
 from tertulia.worlds.characters.tables import MOST_PEOPLE
 from tertulia.worlds.meeting_file import MeetingScenario, is_meeting
@@ -55,11 +55,10 @@ def scenario_of(
         user = None
     put = names_put(people, user)
     names = [person.values["name"] for person in put]
-    situations = dict.fromkeys(person.situation for person in put if person.situation)
     values: dict[str, Any] = {"kind": "group_chat"} if len(put) > 2 else {}
     values["name"] = shortened(" and ".join(names) if len(put) == 2 else f"{names[0]} and {len(put) - 1} others", 80)
-    values["description"] = " ".join(situations) or _meeting_of(names)
-    values["time"] = str(time or after_memories(put))
+    values["description"] = situation_of(put) or _meeting_of(names)
+    values["time"] = str(time or after_memories(put) or _TIME)
     values |= {"place": place} if place else {}
     values["participants"] = [_participant(person, names) for person in put]
     return scenario_text(values)
@@ -80,7 +79,7 @@ def _visitor(name: str, person: ImportedPerson) -> ImportedPerson:
     """Return a visitor to talk with, that has read the beginning of the description of a person."""
     whole = str(person.values["name"])
     facts = person.values.get("background", ())
-    names = (whole, whole.split()[0], *(fact.partition(": ")[2] for fact in facts if fact.startswith("Nickname: ")))
+    names = person.called
     told = [fact for fact in facts if not _SECOND_PERSON.match(fact)][:_KNOWN_FACTS]
     heard = [fact if fact.startswith(names) else f"About {whole}: {fact}" for fact in told]
     return ImportedPerson({"name": name, "memories": heard} if heard else {"name": name})
@@ -103,11 +102,11 @@ def _participant(person: ImportedPerson, names: Sequence[str]) -> dict[str, Any]
     return values | ({"relations": kept} if kept else {})
 
 
-def after_memories(people: Sequence[ImportedPerson]) -> datetime:
-    """Return the time of the scenario: later than each memory that has one."""
-    times = [_TIME]
+def after_memories(people: Sequence[ImportedPerson]) -> datetime | None:
+    """Return a time later than each memory that has one; `None` if none has."""
+    times = []
     for person in people:
         for memory in person.values.get("memories", ()):
             if isinstance(memory, dict) and memory.get("time"):
                 times.append(datetime.fromisoformat(str(memory["time"])) + timedelta(hours=1))
-    return max(times)
+    return max(times, default=None)

@@ -1,11 +1,15 @@
 """Participants of a scenario that are files beside it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 from support.character_files import AGENT, CARD_V2, LOREBOOK, PROFILE, encoded, json_file, png
 
 from tertulia.state.errors import ScenarioError
+from tertulia.worlds.characters.reading import read_people
+from tertulia.worlds.characters.scenario import scenario_of
 from tertulia.worlds.meeting_file import MeetingScenario
 from tertulia.worlds.scenario_file import TwoPartyScenario, read_scenario_file
 
@@ -34,6 +38,18 @@ def test_two_files_have_each_other_for_user_and_fields_of_the_scenario_stand_ove
     assert (mirela.name, mirela.activity, tobias.name) == ("Mirela Stan", "oiling a lock", "Tobias Kern")
     assert "Habits: She never lends a key to Tobias Kern." in mirela.background
     assert read.description == "Tobias Kern has lost a key."
+
+
+def test_two_cards_of_one_scenario_give_it_once(folder: Path) -> None:
+    for name in ("Oona", "Brill Vey"):
+        card = {"name": name, "first_mes": "Hello.", "description": "Waits.", "scenario": "{{char}} meets {{user}}."}
+        json_file(folder, card, f"{name}.json")
+    read = scenario(folder, "- file: Oona.json\n- file: Brill Vey.json\n")
+    assert read.description == "Oona meets Brill Vey."
+    people = read_people(folder / "Oona.json") + read_people(folder / "Brill Vey.json")
+    assert yaml.safe_load(scenario_of(people))["description"] == "Oona meets Brill Vey."
+    foggy = [people[0], replace(people[1], situation="Fog has come.")]
+    assert yaml.safe_load(scenario_of(foggy))["description"] == "Oona meets Brill Vey. Fog has come."
 
 
 def test_a_file_of_several_is_all_of_them_or_the_named_person(folder: Path) -> None:

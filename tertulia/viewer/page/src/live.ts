@@ -16,6 +16,8 @@ const REMOVED = "removed";
 export interface RunProgress {
   readonly status: string;
   readonly turns: number;
+  /** Whether a process drives it. */
+  readonly driven?: boolean | undefined;
 }
 
 /** Return how far a run is now, and draw anew when that changes; `null` until the server has reported it. */
@@ -24,10 +26,11 @@ export function useLive(run: string): RunProgress | null {
   useEffect(() => {
     if (source.isFile) return;
     return source.watch(run, (change) => {
-      const reported = change.run ?? { status: REMOVED, turns: 0 };
+      const reported: RunProgress = change.run ?? { status: REMOVED, turns: 0 };
       setProgress((held) => {
-        const isSame = held?.run === run && held.progress.status === reported.status && held.progress.turns === reported.turns;
-        return isSame ? held : { run, progress: { status: reported.status, turns: reported.turns } };
+        const progress: RunProgress = { status: reported.status, turns: reported.turns, driven: reported.driven };
+        const isSame = held?.run === run && JSON.stringify(held.progress) === JSON.stringify(progress);
+        return isSame ? held : { run, progress };
       });
     });
   }, [run]);

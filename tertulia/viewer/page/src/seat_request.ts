@@ -11,6 +11,8 @@ export interface SeatDocument {
   readonly run: string;
   readonly agent: string;
   readonly title: string;
+  readonly place: string | null;
+  readonly situation: string | null;
   readonly kind: "dialogue" | "group_chat";
   readonly status: string;
   readonly driven: boolean;

@@ -9,9 +9,9 @@ const START_AGAIN =
   "Not connected. Start the viewer again with: tertulia view" +
   (token === null ? "" : " (and open the address that it prints: it has a new token)");
 
-/** Why the server refuses something; `field` is the one of a form that is wrong, if one is. */
+/** Why the server refuses something; `fields` has the reason by each field of a form that is wrong. */
 export class RefusedError extends Error {
-  constructor(words: string, readonly field: string | null) {
+  constructor(words: string, readonly fields: Readonly<Record<string, string>>) {
     super(words);
   }
 }
@@ -29,7 +29,7 @@ export async function request<T>(path: string, body?: unknown): Promise<T> {
     throw new Error("The server does not answer. Start it again with: tertulia view");
   }
   const answer = await response.json().catch(() => ({ error: response.statusText }));
-  if (!response.ok) throw new RefusedError(answer.error ?? response.statusText, answer.field ?? null);
+  if (!response.ok) throw new RefusedError(answer.error ?? response.statusText, answer.fields ?? {});
   return answer;
 }
 

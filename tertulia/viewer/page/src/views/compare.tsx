@@ -77,7 +77,7 @@ function About({ name, side }: { name: "A" | "B"; side: Side }) {
       {side.first_line && <p class="words first-line data"><span class="visually-hidden">First line: </span>{side.first_line}</p>}
       <Facts
         of={[
-          ["scenario", side.scenario],
+          ["scenario", side.title ?? side.scenario],
           ["λ", lambda(side.removal_factor)],
           ["seed", side.seed],
           ["model", side.model],

@@ -7,6 +7,8 @@ export interface Side {
   readonly turns: number;
   readonly kind: Run["kind"];
   readonly scenario: string;
+  /** Null for a shipped dialogue. */
+  readonly title: string | null;
   readonly order: string | null;
   readonly status: string;
   readonly model: string;

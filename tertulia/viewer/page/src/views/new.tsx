@@ -4,14 +4,14 @@ import { useEffect, useState } from "preact/hooks";
 import { WhatIsLambda } from "../components/explained";
 import { Notice, WithDocument } from "../components/parts";
 import { isGoingOn, Started, type StartedCommand, useStarted } from "../components/started";
-import { counted, lambda } from "../format";
+import { counted, lambda, listed } from "../format";
 import { go, hrefOf } from "../router";
 import { saveText } from "../save";
 import { RefusedError, request } from "../server_request";
 import "../styles/new.css";
 import { useDocument } from "../use_document";
 import { useAllowed } from "./actions";
-import { asked, type Draft, fieldShown, isBlank, keepDraft, keptDraft, peopleAsked, shownTyped, UNTOUCHED } from "./new_draft";
+import { asked, type Draft, fieldShown, isBlank, keepDraft, keptDraft, peopleAsked, shownTyped, type Typed, UNTOUCHED } from "./new_draft";
 import { Field, type Problem, TextField } from "./new_fields";
 import { type Case, OwnPeople, ShippedPeople } from "./new_people";
 import { type Bringing, useBringing } from "./people";
@@ -39,6 +39,15 @@ export function NewView() {
         : <Notice><p>Conversations are begun where the page may start runs: <code>tertulia view --allow-runs</code></p></Notice>}
     </main>
   );
+}
+
+/** Return the server's reasons by the fields of the form; those of fields that it doesn't show are told below it. */
+function problemOf(error: Error, typed: readonly Typed[]): Problem {
+  const told = Object.entries(error instanceof RefusedError ? error.fields : {});
+  const fields = told.map(([field, words]) => [fieldShown(field, typed), words] as const);
+  const elsewhere = fields.filter(([field]) => field === null).map(([, words]) => words);
+  const words = told.length === 0 ? error.message : elsewhere.join("; ") || null;
+  return { fields: Object.fromEntries(fields.filter(([field]) => field !== null)), words };
 }
 
 /** The shipped scenario that is chosen at first: two people of a town who have much to remember. */
@@ -75,8 +84,7 @@ function Form({ cases, models, bringing }: Offered & { bringing: Bringing }) {
     try {
       return await request<T>(path, body);
     } catch (error) {
-      const field = error instanceof RefusedError ? fieldShown(error.field, shownTyped(draft.typed, files.length > 0)) : null;
-      setProblem({ field, words: (error as Error).message });
+      setProblem(problemOf(error as Error, shownTyped(draft.typed, files.length > 0)));
       return null;
     }
   };
@@ -94,8 +102,21 @@ function Form({ cases, models, bringing }: Offered & { bringing: Bringing }) {
     if (problem !== null) document.querySelector<HTMLElement>(".new [aria-invalid=true]")?.focus();
   }, [problem]);
   const isOwn = draft.source === "own";
+  const startAfresh = () => {
+    change({ ...UNTOUCHED, factor: draft.factor, model: draft.model });
+    bringing.takeWaiting();
+  };
   return (
     <form class="new-form" noValidate onSubmit={(event) => (event.preventDefault(), void begin())}>
+      {bringing.waiting.length > 0 && (
+        <section class="notice stack" role="group" aria-label="An unfinished conversation">
+          <p>You have an unfinished conversation. Is <b class="data">{listed(bringing.waiting.map(({ name }) => name))}</b> for it?</p>
+          <p class="row">
+            <button type="button" onClick={bringing.takeWaiting}>Add to it</button>
+            <button type="button" onClick={startAfresh}>Start afresh</button>
+          </p>
+        </section>
+      )}
       <section class="card stack" aria-labelledby="new-people">
         <h2 id="new-people">Who talks</h2>
         <div class="row" role="radiogroup" aria-labelledby="new-people">
@@ -115,7 +136,7 @@ function Form({ cases, models, bringing }: Offered & { bringing: Bringing }) {
           <button class="primary" disabled={isGoingOn(started)}>Begin</button>
           {isOwn && <button type="button" onClick={() => void save()}>Save as YAML</button>}
         </p>
-        {problem?.field === null && <p class="wrong data small" role="alert">{problem.words}</p>}
+        {problem && problem.words !== null && <p class="wrong data small" role="alert">{problem.words}</p>}
         {started !== null && <Started command={started} what="The conversation" />}
       </section>
     </form>
@@ -134,7 +155,7 @@ function Settings({ draft, change, problem, models }: SettingsProps) {
   return (
     <>
       <Field name="lambda" label={<>λ = <b class="number">{lambda(draft.factor)}</b></>} problem={problem}
-        note="How much of what is most at hand a speaker is not told: 0 nothing, 1 all that may go.">
+        note="λ hides the facts that a speaker would lean on most: 0 none, 1 all.">
         {(attributes) => (
           <input {...attributes} type="range" min="0" max="1" step="0.05" value={draft.factor} aria-valuetext={`λ = ${lambda(draft.factor)}`}
             onInput={(event) => change({ factor: Number(event.currentTarget.value) })} />

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { asked, fieldShown, NOBODY, shownTyped, thisHour, UNTOUCHED } from "./new_draft";
+import { asked, fieldShown, isUnfinished, NOBODY, shownTyped, thisHour, UNTOUCHED } from "./new_draft";
 
 const ida = { ...NOBODY, name: "Ida" };
 const jonas = { ...NOBODY, name: "Jonas" };
@@ -11,6 +11,12 @@ test("blank people are shown and not sent, and the server's places are those of 
   expect(fieldShown("typed.1.name", typed)).toBe("typed.2.name");
   expect(fieldShown("typed.2.name", typed)).toBe("typed.0.name");
   expect(fieldShown("time", typed)).toBe("time");
+});
+
+test("a draft is unfinished once something was typed", () => {
+  expect(isUnfinished({ ...UNTOUCHED, typed: [NOBODY], factor: 0.2, model: "smollm2", seed: "7" })).toBe(false);
+  expect(isUnfinished({ ...UNTOUCHED, typed: [NOBODY, ida] })).toBe(true);
+  expect(isUnfinished({ ...UNTOUCHED, place: "the quay" })).toBe(true);
 });
 
 test("a conversation is sent as it was typed, and one of files begins when they say", () => {

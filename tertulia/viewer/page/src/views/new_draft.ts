@@ -51,6 +51,10 @@ export function keepDraft(draft: Draft | null): void {
 
 export const isBlank = ({ name, who, memories }: Typed) => !(name + who + memories).trim();
 
+/** Return whether something of a draft was typed that files would join. */
+export const isUnfinished = ({ typed, situation, place, time, visitor }: Draft) =>
+  typed.some((person) => !isBlank(person)) || [situation, place, time, visitor].some((value) => value !== null);
+
 /** Return the people that are shown: two at least, unless files have some. */
 export function shownTyped(typed: readonly Typed[], hasFiles: boolean): readonly Typed[] {
   const missing = hasFiles ? 0 : Math.max(0, 2 - typed.length);
@@ -64,8 +68,8 @@ export function placesOf(typed: readonly Typed[]): number[] {
 }
 
 /** Return the field of the form that the server means, which counts people without blank ones; null if it is not shown. */
-export function fieldShown(field: string | null, typed: readonly Typed[]): string | null {
-  const [, number = "", name] = /^typed\.(\d+)\.(\w+)$/.exec(field ?? "") ?? [];
+export function fieldShown(field: string, typed: readonly Typed[]): string | null {
+  const [, number = "", name] = /^typed\.(\d+)\.(\w+)$/.exec(field) ?? [];
   if (name === undefined) return field;
   const place = placesOf(typed)[Number(number)];
   return place === undefined ? null : `typed.${place}.${name}`;

@@ -3,10 +3,10 @@
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 
-/** What is wrong with which field; null for none of them. */
+/** The reasons by the wrong fields, and one of none of them. */
 export interface Problem {
-  readonly field: string | null;
-  readonly words: string;
+  readonly fields: Readonly<Record<string, string>>;
+  readonly words: string | null;
 }
 
 interface FieldProps {
@@ -20,14 +20,15 @@ interface FieldProps {
 
 export function Field({ name, label, note, problem, children }: FieldProps) {
   const [id, notes] = [useId(), useId()];
-  const isWrong = problem?.field === name;
+  const wrong = problem?.fields[name];
+  const isWrong = wrong !== undefined;
   return (
     <div class="new-field">
       <label for={id}>{label}</label>
       {children({ id, "aria-invalid": isWrong, "aria-describedby": note || isWrong ? notes : undefined })}
       {(note || isWrong) && (
         <p id={notes} class="small">
-          {isWrong && <span class="wrong data" role="alert">{problem.words} </span>}
+          {isWrong && <span class="wrong data" role="alert">{wrong} </span>}
           {note && <span class="muted">{note}</span>}
         </p>
       )}

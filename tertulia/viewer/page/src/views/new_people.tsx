@@ -30,7 +30,7 @@ const peopleOf = ({ people }: Case) => (people.length > NAMED ? `${people.slice(
 export function ShippedPeople({ draft, change, problem, cases }: PeopleProps & { cases: readonly Case[] }) {
   const groups = [...new Set(cases.map(({ scenario }) => scenario.replace(/:.*/, "")))];
   const chosen = cases.find(({ scenario }) => scenario === draft.scenario);
-  const option = (found: Case) => <option key={found.scenario} value={found.scenario}>{found.title ?? `${peopleOf(found)}: ${found.place}`}</option>;
+  const option = (found: Case) => <option key={found.scenario} value={found.scenario}>{found.title ?? `${peopleOf(found)}: ${found.place}, ${found.time.slice(0, 16)}`}</option>;
   return (
     <>
       <Field name="scenario" label="Scenario" problem={problem}>
@@ -63,7 +63,7 @@ export function OwnPeople({ draft, change, problem, bringing }: PeopleProps & { 
   return (
     <>
       {files.length > 0 && <WithDocument of={people}>{(found) => <Brought people={found} bringing={bringing} />}</WithDocument>}
-      {problem?.field === "files" && <p class="wrong small" role="alert">{problem.words}</p>}
+      {problem?.fields.files && <p class="wrong small" role="alert">{problem.fields.files}</p>}
       {typed.length > 0 && <div class="new-people">{typed.map((person, place) => (
         <TypedPerson
           key={place}

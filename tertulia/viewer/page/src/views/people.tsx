@@ -8,6 +8,7 @@ import { request } from "../server_request";
 import { source } from "../source";
 import "../styles/people.css";
 import { useAllowed } from "./actions";
+import { isUnfinished, keptDraft } from "./new_draft";
 
 export interface Person {
   /** Null for what belongs to the people of other files, such as a lorebook. */
@@ -25,8 +26,8 @@ export interface People {
   readonly more: number;
   readonly situation: string;
   readonly place: string;
-  /** As the field of a form has it. */
-  readonly time: string;
+  /** As the field of a form has it; null if no file says it. */
+  readonly time: string | null;
   /** The name of the visitor whom a person meets who was brought alone. */
   readonly visitor: string | null;
   /** Why these people can't meet. */
@@ -60,6 +61,9 @@ export interface Bringing {
   readonly isOver: boolean;
   readonly reading: string;
   readonly problems: readonly string[];
+  /** Files that were dropped elsewhere while a draft is unfinished: the reader says whether they join it. */
+  readonly waiting: readonly File[];
+  readonly takeWaiting: () => void;
   readonly bring: (files: readonly File[]) => Promise<void>;
   readonly show: (ids: readonly string[]) => void;
 }
@@ -88,16 +92,22 @@ export function useBringing(): Bringing {
     setProblems(found);
   };
   const isOver = useDrop((files) => void bring(files));
+  const [waiting, setWaiting] = useState<readonly File[]>([]);
   useEffect(() => {
-    const waiting = dropped;
+    const given = dropped;
     dropped = [];
-    if (waiting.length) void bring(waiting);
+    if (given.length && isUnfinished(keptDraft())) setWaiting(given);
+    else if (given.length) void bring(given);
   }, []);
+  const takeWaiting = () => {
+    setWaiting([]);
+    void bring(waiting);
+  };
   const show = (ids: readonly string[]) => {
     setProblems([]);
     goWith({ people: listOfIds(ids) });
   };
-  return { files, isOver, reading, problems, bring, show };
+  return { files, isOver, reading, problems, waiting, takeWaiting, bring, show };
 }
 
 /** Take the files that are dropped anywhere on the page; return whether some are held above it. */

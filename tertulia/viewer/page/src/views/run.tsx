@@ -1,7 +1,7 @@
 /** A run: what it is, and the views of it. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { Facts, Notice, Status, Tabs, WithDocument } from "../components/parts";
 import { useIsNarrow } from "../components/width";
 import { useLive, useRun } from "../live";
@@ -47,7 +47,7 @@ function Parts({ run, part, renew }: { run: RunInFull; part: string; renew: () =
         <Heading run={run} status={status} />
         <Tabs label="Views of this run" links={links} shown={shown ?? ""} />
         <SeatsPanel run={run} />
-        {status !== "finished" && !source.isFile && (
+        {status !== "finished" && !source.isFile && (status !== "running" || live?.driven === false) && (
           <details class="resume">
             <summary class="button">Resume</summary>
             <div class="card"><ResumePanel run={run} /></div>
@@ -68,6 +68,10 @@ type Fact = readonly [string, ComponentChildren];
 
 function Heading({ run, status }: { run: RunInFull; status: string }) {
   const isNarrow = useIsNarrow();
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    if (document.activeElement === document.body) heading.current?.focus({ preventScroll: true }); // its link is gone, or the form's button
+  }, [run.run]);
   const facts: Fact[] = [["scenario", run.title ?? run.scenario], ["λ", lambda(run.parameters.removal_factor)]];
   if (run.parent) {
     facts.push(["forked from", <a href={hrefOf(["compare", run.parent.run, run.run])}>{run.parent.run} at turn {run.parent.turn}</a>]);
@@ -78,7 +82,7 @@ function Heading({ run, status }: { run: RunInFull; status: string }) {
   for (const [model, names] of Object.entries(run.unsent ?? {})) made.push(["unknown", `${names.join(", ")}: ${model} was not sent them`]);
   return (
     <div class="heading run-heading">
-      <h1>
+      <h1 ref={heading} tabIndex={-1}>
         <bdi class="data" title={run.people.join(", ")}><People run={run} /></bdi> <span class="code run-id">{run.run}</span>
       </h1>
       {run.label && <span class="tag data run-label">{run.label}</span>}

@@ -44,7 +44,8 @@ function Seat({ seat }: { seat: SeatDocument }) {
       <div class="heading">
         <h1 class="words-title"><bdi class="data">{seat.title}</bdi></h1>
         <Status status={seat.status} />
-        <p class="small muted data">with {listed(seat.present)}</p>
+        <p class="small muted data">with {listed(seat.present)}{seat.place && <>; <bdi>{seat.place}</bdi></>}</p>
+        {seat.situation && <p class="small data">{seat.situation}</p>}
       </div>
       <div class="seat-columns">
         <section class="card seat-talk" aria-label="Conversation">
