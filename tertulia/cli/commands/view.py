@@ -92,7 +92,7 @@ def view(
     if isinstance(path, Path) and store_path(None) != Path(DEFAULT_STORE):
         path = path.absolute()  # commands to copy would find another store without its name
     secret = secrets.token_urlsafe(24) if allow_runs or token else None
-    command = [sys.executable, *sys.orig_argv[1 : 1 - len(sys.argv)]] if allow_runs else None
+    argv = [sys.executable, *sys.orig_argv[1 : 1 - len(sys.argv)]] if allow_runs else None
     seats = configuration_folder() / "seats.json" if allow_runs else None
     socket = listen(port)
     if port not in (0, taken := socket.getsockname()[1]):
@@ -107,9 +107,9 @@ def view(
         if not no_open:
             open_browser(address, bool(secret), lambda: progress().print("no browser opened; open the address"))
 
-    measure = _measure if allow_runs else None
+    check = _measure if allow_runs else None
     try:
-        app = build_app(path, secret, command, model_access().embedder, reports, seats, measure, model or ())
+        app = build_app(path, secret, argv, lambda id: model_access().embedder(id), reports, seats, check, model or ())
         PageServer(app, answers).run([socket])
     except KeyboardInterrupt:
         raise typer.Exit(130) from None

@@ -143,13 +143,13 @@ def _remarks(
 
 def is_edited(details: LineDetails) -> bool:
     """Return whether other units are gone than those that the run's walk takes, as a graph's user has edited them."""
-    from tertulia.nodes.utterance.prune import WALKS
-
     record, factor, parameters = details.record, details.removal_factor, parameters_of_speaker(details)
     if details.run.scenario != HOSTED_SCENARIO or "prune" in parameters.nodes:
         return False
     if parameters.removal_order == "placebo" or (record.removal_factor is None and parameters.retain is not None):
         return False
+    from tertulia.nodes.utterance.prune import WALKS  # with LangGraph, which other runs do without
+
     walked: list[str] = []
     if record.scores is not None and factor:
         walked = WALKS[parameters.removal_walk](details.removable, record.scores, factor, _order(parameters))
