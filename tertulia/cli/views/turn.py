@@ -67,7 +67,7 @@ def _print_units(console: Console, details: LineDetails, prompt: Prompt) -> None
         line.truncate(console.width, overflow="ellipsis")
         console.print(line)
     names = " | ".join(name for name, (scores, _) in shown.items() if scores)
-    console.print(plain("; ".join(filter(None, (names, "✗ removed, · never removed by λ"))), "dim"))
+    console.print(plain("; ".join(filter(None, (names, "✗ removed, · not by λ itself"))), "dim"))
 
 
 @dataclass(frozen=True)

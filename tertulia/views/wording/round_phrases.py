@@ -33,8 +33,17 @@ def willingness_phrase(bid: Bid, parameters: Parameters) -> str:
     need = f"need to speak: {bid.need:.2f}" if bid.need else ""
     moved = ", ".join(part for part in (called, need) if part)
     sign = "≥" if bid.willing else "<"
-    reached = f"{bid.willingness:.2f} {sign} threshold {parameters.willingness_threshold:g}"
+    threshold = parameters.willingness_threshold
+    assert bid.willingness is not None  # who has a phrase was asked
+    reached = f"{_beside(threshold, bid.willingness)} {sign} threshold {threshold:g}"
     return f"{reached} ({moved})" if moved else reached
+
+
+def _beside(threshold: float, willingness: float) -> str:
+    """Return willingness with two digits, or so many that rounding does not bring it across the threshold."""
+    digits = range(2, 17)
+    shown = (f"{willingness:.{number}f}" for number in digits)
+    return next((text for text in shown if (float(text) < threshold) == (willingness < threshold)), f"{willingness:g}")
 
 
 def weighing_phrase(agent: AgentRound, bid: Bid, parameters: Parameters) -> str:
@@ -55,7 +64,8 @@ def race_phrase(agent: AgentRound, parameters: Parameters) -> str:
             return "willing, not asked"
         if bid.willingness is None:
             return "was not asked" if agent.typed is None else "stayed silent"
-        return f"not willing: {bid.willingness:.2f} < threshold {parameters.willingness_threshold:g}"
+        threshold = parameters.willingness_threshold
+        return f"not willing: {_beside(threshold, bid.willingness)} < threshold {threshold:g}"
     if bid.parts is None and parameters.seat_clock == "runs":
         return "as long as they took"
     terms = f"scale {bid.latency_scale_s:.2f} s, spread {bid.latency_spread_s:.2f} s"
