@@ -315,7 +315,7 @@ def test_an_agent_is_shown_through_the_whole_run(page: Page, served: Served) -> 
     run = served.meeting
     document = served.document(f"runs/{run}/agents/Bob")
     page.goto(f"{served.address}#/runs/{run}/minds?agent=Bob")
-    expect(page.get_by_role("heading", name="Bob")).to_be_visible()
+    expect(page.get_by_role("heading", name="Bob", exact=True)).to_be_visible()
     rounds = document["cognition"]
     willing, won = (sum(bool(round[field]) for round in rounds) for field in ("willing", "won"))
     expect(

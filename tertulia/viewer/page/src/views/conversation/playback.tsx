@@ -163,5 +163,5 @@ function isOurs(event: KeyboardEvent): boolean {
   const target = event.target;
   if (!(target instanceof Element) || target === document.body) return true;
   if (target.closest("input, select, textarea, button, a, summary")) return false;
-  return target.closest(".timeline, .transcript") !== null;
+  return target.closest(".timeline, .transcript, .run-heading") !== null;
 }
