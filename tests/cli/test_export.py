@@ -159,7 +159,7 @@ def test_escaped_text_reads_as_it_is(text: str) -> None:
     opening, name, closing, *rest = [token for token in inline(tokens) if token.content or token.type != "text"]
     assert (opening.type, name.content, closing.type) == ("strong_open", "Ada:", "strong_close")
     assert {token.type for token in rest} <= {"text", "code_inline"}
-    assert "".join(token.content for token in rest).strip() == clean(text)
+    assert "".join(token.content for token in rest).split() == clean(text).split()  # HTML shows spaces in a row as one
 
 
 @given(HOSTILE)
