@@ -26,8 +26,8 @@ from tertulia.state.errors import TertuliaError, UsageError
 from tertulia.state.files import read_text
 from tertulia.state.text import clean
 from tertulia.storage.addresses import StoreAddress, argument_for
-from tertulia.viewer.documents.new_run import dry_run_document, seconds_by_step
-from tertulia.viewer.new_run import FieldError, NewRun, read_both, read_options, read_people
+from tertulia.viewer.documents.new_run import dry_run_document
+from tertulia.viewer.new_run import FieldError, NewRun, read_conversation, read_people
 from tertulia.viewer.people import BroughtPeople
 from tertulia.viewer.sent import sent_json
 from tertulia.viewer.starting import Starter
@@ -78,7 +78,7 @@ class NewRunPages:
         """Answer the scenario of people as the text of a file, with a name for it."""
         match await sent_json(request):
             case {"people": people, **more} if not more:
-                asked = await asyncio.to_thread(self._people, people)
+                asked = await asyncio.to_thread(lambda: read_people(people, self._brought.files, self._shipped))
                 if asked.scenario:
                     raise UsageError(f"{asked.scenario} is shipped: tertulia run {asked.scenario}")
                 return JSONResponse({"name": f"{asked.name}.yaml", "text": asked.text})
@@ -94,8 +94,10 @@ class NewRunPages:
             words = ["run", asked.scenario or str(file), *options, *asked.words, "--dry-run", "--json"]
             async with self._rehearsing:
                 output, seconds = await _output([*self._starter.command, *words], f"{folder}/")
-        past = await self._reader.read(lambda store: seconds_by_step(store, model))
-        return JSONResponse(dry_run_document(json.loads(output), past, seconds if model == REHEARSAL else None))
+        from tertulia.lab.experiments.call_times import recorded_times
+
+        times = await self._reader.read(lambda store: recorded_times(store, model))
+        return JSONResponse(dry_run_document(json.loads(output), times, seconds if model == REHEARSAL else None))
 
     async def begin(self, request: Request) -> Response:
         """Write the scenario of the user's people beside the store, begin the conversation, and answer the command."""
@@ -118,15 +120,16 @@ class NewRunPages:
     async def _asked(self, request: Request) -> tuple[NewRun, list[str], str]:
         """Return the conversation that a request asks for, its options, and its model."""
         match await sent_json(request):
-            case {"people": people, "lambda": _, "model": _, "seed": _, "rounds": _, **more} as given if not more:
+            case {"people": _, "lambda": _, "model": _, "seed": _, "rounds": _, **more} as given if not more:
                 asked, options = await asyncio.to_thread(
-                    read_both, lambda: self._people(people), lambda: read_options(given, self._models)
+                    lambda: read_conversation(given, self._brought.files, self._shipped, self._models)
                 )
                 return asked, options, given["model"]
         raise UsageError("a conversation has people, λ, a model, a seed and rounds")
 
-    def _people(self, given: object) -> NewRun:
-        return read_people(given, self._brought.files, {case["scenario"] for case in self._cases})
+    @property
+    def _shipped(self) -> frozenset[str]:
+        return frozenset(case["scenario"] for case in self._cases)
 
 
 async def _check_reached(model: str) -> None:

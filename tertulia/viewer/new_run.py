@@ -3,7 +3,7 @@
 Its people come from a shipped scenario, from files that were brought, or were typed on the page; the last two may meet.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -51,6 +51,11 @@ class _Fields:
         """Note why a field is wrong; of several reasons the first."""
         self._wrong.setdefault(field, words)
 
+    @property
+    def are_right(self) -> bool:
+        """Whether no field is wrong."""
+        return not self._wrong
+
     def check(self) -> None:
         """Raise `FieldError` if a field is wrong."""
         if self._wrong:
@@ -79,27 +84,6 @@ class _Fields:
             return None
 
 
-def read_both(people: Callable[[], "NewRun"], options: Callable[[], list[str]]) -> tuple["NewRun", list[str]]:
-    """Return a conversation with its options.
-
-    Raises:
-        FieldError: Fields of either have values that they can't have: all of them are told.
-    """
-    wrong: dict[str, str] = {}
-    words: list[str] = []
-    try:
-        words = options()
-    except FieldError as error:
-        wrong = {**error.fields}
-    try:
-        asked = people()
-    except FieldError as error:
-        raise FieldError({**error.fields, **wrong}) from None
-    if wrong:
-        raise FieldError(wrong)
-    return asked, words
-
-
 @dataclass(frozen=True)
 class NewRun:
     """A conversation that is asked for.
@@ -122,6 +106,26 @@ class NewRun:
         return [] if self.visitor is None else [f"--seat={self.visitor}"]
 
 
+def read_conversation(
+    given: Mapping[str, Any], files: Mapping[str, PeopleFile], shipped: Collection[str], models: Sequence[str]
+) -> tuple[NewRun, list[str]]:
+    """Return the conversation that a request asks for, and the options of `run`.
+
+    Args:
+        given: `people` (see `read_people`); `lambda`, a number; `model`, a name; `seed` and `rounds`, texts, `rounds`
+            perhaps empty.
+        files, shipped: As of `read_people`.
+        models: Those that may be asked for.
+
+    Raises:
+        FieldError: Fields have values that they can't have: all of them are told.
+        UsageError: The request has another form, or the people make no scenario.
+    """
+    fields = _Fields()
+    options = _options(fields, given, models)
+    return _people(fields, given["people"], files, shipped), options
+
+
 def read_people(given: object, files: Mapping[str, PeopleFile], shipped: Collection[str]) -> NewRun:
     """Return the conversation of a request's people.
 
@@ -136,10 +140,15 @@ def read_people(given: object, files: Mapping[str, PeopleFile], shipped: Collect
         FieldError: A field has a value that it can't have.
         UsageError: The request has another form, or the people make no scenario.
     """
+    return _people(_Fields(), given, files, shipped)
+
+
+def _people(fields: _Fields, given: object, files: Mapping[str, PeopleFile], shipped: Collection[str]) -> NewRun:
     match given:
         case {"scenario": str(scenario), **more} if not more:
             if scenario not in shipped:
-                raise FieldError({"scenario": f"there is no shipped scenario {scenario!r}; choose one of the list"})
+                fields.refuse("scenario", f"there is no shipped scenario {scenario!r}; choose one of the list")
+            fields.check()
             return NewRun(scenario=scenario)
         case {
             "files": list(ids),
@@ -150,29 +159,19 @@ def read_people(given: object, files: Mapping[str, PeopleFile], shipped: Collect
             "visitor": str(visitor),
             **more,
         } if not more:
-            fields = _Fields()
             scene = _Scene(
                 fields.text("situation", "the situation", situation, LONGEST_TEXT),
                 fields.text("place", "the place", place, _LONGEST_NAME),
                 fields.time(time),
                 fields.text("visitor", "your name", visitor, _LONGEST_NAME) or VISITOR,
             )
-            return _own(fields, _found(ids, files), _typed_people(fields, typed), scene)
+            return _of_own_people(fields, _found(fields, ids, files), _typed_people(fields, typed), scene)
     raise UsageError("the people of a conversation are a scenario, or files and typed people")
 
 
-def read_options(given: Mapping[str, Any], models: Sequence[str]) -> list[str]:
-    """Return the options of `run` that a request asks for.
-
-    Args:
-        given: `lambda` is a number; `model` a name; `seed` and `rounds` are texts, `rounds` perhaps empty.
-        models: Those that may be asked for.
-
-    Raises:
-        FieldError: A field has a value that it can't have.
-    """
+def _options(fields: _Fields, given: Mapping[str, Any], models: Sequence[str]) -> list[str]:
+    """Return the options of `run` that a request asks for; none if a field is wrong."""
     factor, model, seed, rounds = (given[name] for name in ("lambda", "model", "seed", "rounds"))
-    fields = _Fields()
     if type(factor) not in (int, float) or not 0 <= factor <= 1:
         fields.refuse("lambda", f"λ is a number from 0 to 1, not {factor!r}")
     if model not in models:
@@ -181,7 +180,8 @@ def read_options(given: Mapping[str, Any], models: Sequence[str]) -> list[str]:
         fields.refuse("seed", f"the seed is a whole number, not {seed!r}")
     if not isinstance(rounds, str) or (rounds and not (_is_whole(rounds) and 1 <= int(rounds) <= _MOST_ROUNDS)):
         fields.refuse("rounds", f"rounds are a whole number from 1 to {_MOST_ROUNDS:,}, not {rounds!r}")
-    fields.check()
+    if not fields.are_right:
+        return []
     words = [f"--lambda={factor}", f"--seed={seed}"]
     words += [f"--rounds={rounds}"] if rounds else []
     words += ["--rehearse"] if model == REHEARSAL else [f"--model={model}"]
@@ -199,7 +199,9 @@ class _Scene:
     visitor: str
 
 
-def _own(fields: _Fields, files: Sequence[PeopleFile], typed: Sequence[ImportedPerson], scene: _Scene) -> NewRun:
+def _of_own_people(
+    fields: _Fields, files: Sequence[PeopleFile], typed: Sequence[ImportedPerson], scene: _Scene
+) -> NewRun:
     if len(files) == 1 and not typed and files[0].scenario is not None:
         fields.check()
         time = None if scene.time is None else str(scene.time)
@@ -231,10 +233,11 @@ def _file_stem(name: object) -> str:
     return file_name(str(name).casefold())
 
 
-def _found(ids: Sequence[Any], files: Mapping[str, PeopleFile]) -> list[PeopleFile]:
-    """Return files by their ids; `FieldError` if one is not known any more."""
+def _found(fields: _Fields, ids: Sequence[Any], files: Mapping[str, PeopleFile]) -> list[PeopleFile]:
+    """Return files by their ids; without one of them, the people can't be checked."""
     if any(not isinstance(id, str) or id not in files for id in ids):
-        raise FieldError({"files": "The server does not have these files any more. Bring them again."})
+        fields.refuse("files", "The server does not have these files any more. Bring them again.")
+        fields.check()
     return [files[id] for id in dict.fromkeys(ids)]
 
 

@@ -11,6 +11,7 @@ from support.requests_to_page import Answer, ask
 from support.seats import TOKEN, post, until
 from support.viewer_page import serving
 
+from tertulia.lab.experiments.call_times import CallTimes
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.new_run import dry_run_document
 
@@ -214,7 +215,8 @@ def test_the_cost_is_that_of_a_dry_run_and_stores_nothing(address: str, store: P
 def test_the_expected_time_is_that_of_earlier_calls_of_the_same_steps() -> None:
     total = {"calls": 3, "prompt_tokens": 30, "reply_tokens": 6}
     rows = [{"node": "generate", "calls": 2}, {"node": "judge", "calls": 1}]
-    found = dry_run_document({"turns": 2, "cost": rows, "total": total}, {"generate": 4.0, "score": 2.0}, None)
+    times = CallTimes({"generate": 4.0, "score": 2.0}, "as in one conversation", concurrent=8)
+    found = dry_run_document({"turns": 2, "cost": rows, "total": total}, times, None)
     assert found["seconds"] == 2 * 4 + 3
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import ceil
 
+from tertulia.lab.executors.local import usable_cores
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.models.served.chat_names import is_chat_name
 from tertulia.state.parameters import Parameters
@@ -28,21 +29,25 @@ class CallTimes:
     Attributes:
         seconds: Of a local model on one core (on a GPU: on that); of a served one from question to answer.
         source: Where they were taken, in words.
-        concurrent: Most requests that a server gets at once.
+        concurrent: Most requests that a server gets at once; `None`: the model is local.
     """
 
     seconds: Mapping[str, float]
     source: str
-    concurrent: int = 1
+    concurrent: int | None = None
 
     def of(self, calls: Mapping[str, float]) -> float:
         """Return the seconds of so many calls by node, one after another; a node without records has the mean."""
         mean = sum(self.seconds.values()) / len(self.seconds)
         return sum(count * self.seconds.get(node, mean) for node, count in calls.items())
 
+    def of_one_run(self, calls: Mapping[str, float]) -> float:
+        """Return the seconds of the calls of a single conversation, for which a local model has all cores."""
+        return self.of(calls) / (usable_cores() if self.concurrent is None else 1)
+
     def together(self, conversations: int) -> int:
         """Return how many of so many conversations a server answers at once."""
-        return min(conversations, self.concurrent)
+        return min(conversations, self.concurrent or 1)
 
 
 def recorded_times(store: SqlStore, model: str, source: str = "") -> CallTimes | None:
@@ -54,9 +59,9 @@ def recorded_times(store: SqlStore, model: str, source: str = "") -> CallTimes |
     chosen = ([run for run in finished if run.trial is not None] or finished)[:_RUNS]
     spent: defaultdict[str, float] = defaultdict(float)
     counts: Counter[str] = Counter()
-    concurrent = Parameters.model_validate(chosen[0].parameters).max_concurrency if chosen else 1
+    is_served = is_chat_name(model)
     for run in chosen:
-        factor = 1 if is_chat_name(model) else _threads(store, run)
+        factor = 1 if is_served else _threads(store, run)
         for call in store.calls_in_brief(run.run, 0, without_shared=True):
             if call.seconds is not None:
                 spent[call.node] += call.seconds * factor
@@ -64,6 +69,7 @@ def recorded_times(store: SqlStore, model: str, source: str = "") -> CallTimes |
     if not counts:
         return None
     seconds = {node: spent[node] / counts[node] for node in counts}
+    concurrent = Parameters.model_validate(chosen[0].parameters).max_concurrency if is_served else None
     return CallTimes(seconds, source or f"as in {counted(len(chosen), 'conversation')} of this store", concurrent)
 
 

@@ -17,7 +17,6 @@ from tertulia.lab.experiments.progress import ExperimentProgress, duration
 from tertulia.lab.experiments.reached import Progress, progress_of
 from tertulia.lab.experiments.running import InProcessExecutor, run_experiment
 from tertulia.models.local.embedded import is_embedded
-from tertulia.models.served.chat_names import is_chat_name
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.driving.estimating import Estimate, estimate
@@ -177,7 +176,7 @@ def _seconds(
     model, tasks = reached.experiment.model, reached.tasks()
     if known is None and model != REHEARSAL:
         return None
-    if known is not None and is_chat_name(model):
+    if known is not None and known.concurrent is not None:
         return besides_s + known.of(calls) / known.together(len(tasks[0].trials or tasks[0].runs))
     number = workers_for(tasks, workers)
     faster, starting = parallel(len(tasks), number), _STARTING_S * (number > 1)
