@@ -96,7 +96,7 @@ class NewRunPages:
                 output, seconds = await _output([*self._starter.command, *words], f"{folder}/")
         from tertulia.lab.experiments.call_times import recorded_times
 
-        times = await self._reader.read(lambda store: recorded_times(store, model))
+        times = await self._reader.read(lambda store: recorded_times(store, model, of_trials=False))
         return JSONResponse(dry_run_document(json.loads(output), times, seconds if model == REHEARSAL else None))
 
     async def begin(self, request: Request) -> Response:

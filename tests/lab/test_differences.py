@@ -66,7 +66,7 @@ def test_what_chance_may_have_made_is_undecided_with_the_cases_that_would_decide
     found = with_figures(findings, FULL, [value + (0.08 if at % 2 else -0.06) for at, value in enumerate(FULL)])
     sentence, *_ = differences_in_words(found)
     assert "λ = 1 is undecided, +0.010 [" in sentence
-    end = "; if the true difference is this large, more than the 8 cases that tidewell has would find it half the time."
+    end = "; if the true difference is this large, more cases than the 8 that there are would find it half the time."
     assert sentence.endswith(end)
 
 
@@ -79,7 +79,7 @@ def test_an_interval_off_zero_among_many_comparisons_is_no_finding(findings: Fin
     assert f"all {len(many)} comparisons together" in method
     assert len(sentences) == len(many)
     start = "λ = 1 is undecided among so many comparisons, +0.024 ["
-    end = "more than the 8 cases that tidewell has would find it half the time."
+    end = "more cases than the 8 that there are would find it half the time."
     assert all(start in sentence and sentence.endswith(end) for sentence in sentences)
 
 

@@ -50,13 +50,14 @@ class CallTimes:
         return min(conversations, self.concurrent or 1)
 
 
-def recorded_times(store: SqlStore, model: str, source: str = "") -> CallTimes | None:
+def recorded_times(store: SqlStore, model: str, source: str = "", of_trials: bool = True) -> CallTimes | None:
     """Return the times of a model's calls in the newest finished conversations of a store; `None` if it has none.
 
-    Trials come before single runs, whose calls meet in no batches.
+    Args:
+        of_trials: Whether trials come before single runs, whose calls meet in no batches, or after them.
     """
     finished = [run for run in store.runs(status="finished") if run.model == model]
-    chosen = ([run for run in finished if run.trial is not None] or finished)[:_RUNS]
+    chosen = ([run for run in finished if (run.trial is not None) == of_trials] or finished)[:_RUNS]
     spent: defaultdict[str, float] = defaultdict(float)
     counts: Counter[str] = Counter()
     is_served = is_chat_name(model)

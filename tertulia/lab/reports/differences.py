@@ -79,17 +79,20 @@ def differences_in_words(findings: Findings) -> Iterator[str]:
 
     Of one case, yield the reason why there is none.
     """
-    others = [setting for setting in findings.rows if setting != findings.report.baseline]
-    if not others or not findings.metrics:
+    compared = [setting for setting in findings.rows if setting != findings.report.baseline]
+    if not compared or not findings.metrics:
         return
     if len(findings.report.cases) == 1:
         yield f"{ONE_CASE}. {more_cases(findings.report.cases[0])}"
         return
     same, unknown, within = [], [], _chances_within(findings)
+    sources = {source_of(case) for case in findings.report.cases}
+    available = cases_of_source(*sources) if len(sources) == 1 else None
     verdicts: dict[tuple[str, str], _Verdict] = {}
     for metric in findings.distinct_metrics:
         title = metric_named(metric).title
-        of_metric = {at: verdict for at in others if (verdict := _verdict(findings, at, metric, within)) is not None}
+        found = {at: _verdict(findings, at, metric, within, available) for at in compared}
+        of_metric = {at: verdict for at, verdict in found.items() if verdict is not None}
         verdicts |= {(at, metric): verdict for at, verdict in of_metric.items()}
         if parts := [f"{at} {verdict.words}" for at, verdict in of_metric.items() if verdict.words]:
             yield f"{title}, against {findings.report.baseline}: {'; '.join(parts)}."
@@ -102,7 +105,7 @@ def differences_in_words(findings: Findings) -> Iterator[str]:
     if unknown:
         yield f"Not compared, without a figure in the same case of {findings.report.baseline}: {', '.join(unknown)}."
     yield from _method(findings)
-    for setting in others:
+    for setting in compared:
         yield from _on_variety(findings, setting, verdicts)
 
 
@@ -115,7 +118,11 @@ class _Verdict:
 
 
 def _verdict(
-    findings: Findings, setting: str, metric: str, within: Mapping[tuple[str, str], float | None]
+    findings: Findings,
+    setting: str,
+    metric: str,
+    within: Mapping[tuple[str, str], float | None],
+    available: int | None,
 ) -> _Verdict | None:
     """Return the verdict on the difference of a setting to the baseline; `None` if no case has it."""
     found = findings.difference(setting, metric)
@@ -131,16 +138,20 @@ def _verdict(
         where = "by the same in every case" if found.cases > 1 else "in the only case that has it"
         return _Verdict(f"is {shown} {where}, {size}", f"{varied}, without a test,")
     if adjusted <= ALPHA:
-        beside = _beside_control(findings, setting, metric, found)
-        as_control = ", but no more so than the control," if beside.startswith(", but") else ""
-        return _Verdict(f"is {shown}, {size}{beside}", f"{varied}{as_control}")
+        there = _control_difference(findings, setting, metric, found)
+        if there is None:
+            return _Verdict(f"is {shown}, {size}", varied)
+        beside = f"than the control: {_with_interval(there, _DIFFERENCE)}"
+        if _exceeds(found, there):
+            return _Verdict(f"is {shown}, {size}, more {beside}", varied)
+        return _Verdict(f"is {shown}, {size}, but no more {beside}", f"{varied}, but no more so than the control,")
     chance = within.get((setting, metric))
     if chance is not None and chance <= ALPHA / 2:  # so that the interval lies within the margin
         return _Verdict(f"differs by less than {measure.least:g}, {size}", f"less than {measure.least:g} apart")
     if chance is not None and not excludes_zero(found) and _is_within(found, measure.least):
         return _Verdict(f"is within {measure.least:g}, but not among so many comparisons, {size}", "undecided")
     among = " among so many comparisons" if excludes_zero(found) else ""
-    return _Verdict(f"is undecided{among}, {size}{_would_decide(found, adjusted)}", "undecided")
+    return _Verdict(f"is undecided{among}, {size}{_would_decide(found, adjusted, available)}", "undecided")
 
 
 def _on_variety(findings: Findings, setting: str, verdicts: Mapping[tuple[str, str], _Verdict]) -> Iterator[str]:
@@ -164,18 +175,19 @@ def _is_within(found: Contrast, least: float | None) -> bool:
     return -least < found.ci_low and found.ci_high < least
 
 
-def _would_decide(found: Contrast, adjusted: float) -> str:
-    """Return how many trials or cases decide a difference of that true size, every second time; empty if not known."""
+def _would_decide(found: Contrast, adjusted: float, available: int | None) -> str:
+    """Return how many trials or cases decide a difference of that true size, every second time; empty if not known.
+
+    Args:
+        available: The cases of the only source; `None` for several sources, or if that is not known.
+    """
     level = ALPHA * found.p / adjusted if found.p and adjusted else ALPHA  # that it has among all that are shown
     needed = trials_that_decide(found, 1 - level)
     if needed is None:
         return ""
     ways = [f"{_rounded(needed.trials)} trials of each case"] if needed.trials_known and needed.trials else []
-    sources = {*found.source_of_case.values()}
-    source = next(iter(sources)) if len(sources) == 1 else ""
-    available = cases_of_source(source) if source else None
     if available is not None and (needed.cases is None or needed.cases > available):
-        ways.append(f"more than the {counted(available, 'case')} that {source} has")
+        ways.append(f"more cases than the {available} that there are")
     elif needed.cases is not None:
         ways.append(f"{_rounded(needed.cases)} cases")
     if not ways:
@@ -214,19 +226,23 @@ def _control(findings: Findings) -> Figures | None:
     return None if findings.rehearsed else findings.control
 
 
-def _beside_control(findings: Findings, setting: str, metric: str, found: Contrast) -> str:
-    """Return whether the control differs as much in the same direction; empty without a control that differs."""
+def _control_difference(findings: Findings, setting: str, metric: str, found: Contrast) -> Contrast | None:
+    """Return the difference that the control has, too; `None` if it has none in the same direction."""
     control = _control(findings)
     there = None if control is None else difference_of(control, setting, findings.report.baseline, metric)
-    if there is None or there.p is None or there.p > ALPHA or not there.value or there.value * (found.value or 0) <= 0:
-        return ""
-    sign = 1 if there.value > 0 else -1
+    if there is None or there.p is None or there.p > ALPHA or (there.value or 0) * (found.value or 0) <= 0:
+        return None
+    return there
+
+
+def _exceeds(found: Contrast, there: Contrast) -> bool:
+    """Return whether a difference is larger than the control's in the same direction, by the cases of both."""
+    sign = 1 if (there.value or 0) > 0 else -1
     shared = found.by_case.keys() & there.by_case.keys()
     excess = contrast_of_cases(
         {case: sign * (found.by_case[case] - there.by_case[case]) for case in shared}, found.source_of_case
     ).p_above()
-    is_more = excess is not None and excess <= ALPHA / 2
-    return f", {'more' if is_more else 'but no more'} than the control: {_with_interval(there, _DIFFERENCE)}"
+    return excess is not None and excess <= ALPHA / 2
 
 
 def _method(findings: Findings) -> Iterator[str]:
@@ -255,7 +271,7 @@ def _chosen_after(findings: Findings) -> str:
     """Return that these measures were not planned, as a further sentence; empty for all, or if the plan named them."""
     planned = {*re.findall(r"[\w@:]+", findings.plan)}  # its question may name them
     metrics = {*findings.report.metrics}
-    if findings.report.source or metrics >= {*METRICS} or planned >= metrics:  # a paper's report has its own
+    if not findings.is_own or metrics >= {*METRICS} or planned >= metrics:
         return ""
     name = shell_argument(findings.results.experiment.name)
     return f" These measures were chosen after the conversations; with all of them: tertulia lab compare {name}."
