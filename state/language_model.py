@@ -28,6 +28,9 @@ from tertulia.state.parameters import (
 )
 from tertulia.state.records import Prompt, Reply
 
+#: The names of the stand-in without weights, and of the embedder that comes with the installation.
+REHEARSAL, EMBEDDER = "rehearsal", "minilm"
+
 Role = Literal["system", "user", "assistant"]
 
 #: The tasks of a model: to speak, to think before that, to judge it, or to score by its attention.

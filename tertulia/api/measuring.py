@@ -29,6 +29,9 @@ from tertulia.state.records import RunRecord
 #: The note on figures of a rehearsal.
 REHEARSED = "a stand-in without weights spoke: the figures show that everything works, and mean nothing"
 
+#: Names an embedder, in messages.
+_ARGUMENT = "embedder="
+
 
 @dataclass(frozen=True)
 class Measure:
@@ -184,7 +187,7 @@ def figures_of_runs(
     check_argument("embedder", embedder, str, "an embedder is named by a text: 'minilm'")
     found = []
     with handle.opened() as store:
-        model = _LazyEmbedder(embedder, lambda: _embedder_of([run for run, _ in runs]))
+        model = _LazyEmbedder(embedder, lambda: embedder_of((run.embedder for run, _ in runs), _ARGUMENT))
         for run, case in runs:
             values = figures_of_run(store, run, case, metrics, model)
             found.append({metric: values.get(metric) for metric in metrics})
@@ -209,7 +212,7 @@ def found_in(
         results = read_results(store, experiment)
         if not results.runs:
             raise UsageError(f"no trial of experiment {experiment.name!r} is finished; the same sweep goes on with it")
-        named = embedder or _embedder_of([trial.run for trial in results.runs])
+        named = embedder or embedder_of((trial.run.embedder for trial in results.runs), _ARGUMENT)
         measurers = measurers_of(
             results,
             named,
@@ -219,7 +222,7 @@ def found_in(
         )
         findings = findings_of(store, report, results, measurers, Provenance(()))
     for metric, reason in findings.skipped.items():
-        reason = reason.replace("--embedder ", "embedder=")
+        reason = reason.replace("--embedder ", _ARGUMENT)  # reports are written for the command line
         warnings.warn(f"{metric} was not measured, {reason}", stacklevel=5)
     return findings
 
@@ -248,14 +251,6 @@ def _difference(findings: Findings, metric: str, setting: str) -> Difference | N
 
 def _mean(found: CaseMean) -> tuple[float | None, float | None, float | None, int, int | None]:
     return found.value, found.ci_low, found.ci_high, found.cases, found.trials
-
-
-def _embedder_of(runs: Sequence[RunRecord]) -> str:
-    """Return `embedder_of` these runs; its error names the argument, not the option of a command."""
-    try:
-        return embedder_of(run.embedder for run in runs)
-    except UsageError as error:
-        raise UsageError(str(error).replace("--embedder ", "embedder=")) from None
 
 
 class _LazyEmbedder:

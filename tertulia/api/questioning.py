@@ -10,11 +10,10 @@ from tertulia.api.calling import awaitable
 from tertulia.api.store_handle import StoreHandle
 from tertulia.api.tables import Records
 from tertulia.runs.access.engines import ModelAccess
-from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.driving.events import Emit
 from tertulia.runs.driving.interrupting import run_or_abandon
 from tertulia.runs.driving.session import events_of
-from tertulia.state.language_model import LanguageModel
+from tertulia.state.language_model import REHEARSAL, LanguageModel
 from tertulia.state.parameters import Parameters
 from tertulia.storage.parts.annotations import Annotations
 from tertulia.views.wording.wrong_arguments import refusal, with_named_arguments

@@ -14,12 +14,12 @@ from tertulia.api.launching import RunLauncher
 from tertulia.api.store_handle import StoreHandle
 from tertulia.api.stored_run import Run
 from tertulia.api.stores import Store
-from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.driving.events import Event
 from tertulia.runs.driving.session import stream_of
 from tertulia.runs.planning.additions import Additions
 from tertulia.runs.planning.request import DEFAULT_MODEL, DEFAULT_SEED
 from tertulia.state.budget import Budget
+from tertulia.state.language_model import REHEARSAL
 from tertulia.state.seat import Ask
 from tertulia.storage.addresses import DEFAULT_STORE, StoreAddress
 from tertulia.views.reading.comparing import RunComparison

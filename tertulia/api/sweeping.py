@@ -33,7 +33,6 @@ from tertulia.lab.experiments.reached import Progress, progress_of
 from tertulia.lab.experiments.running import run_experiment
 from tertulia.lab.experiments.sweeping import sweep_experiment
 from tertulia.runs.access.engines import ModelAccess
-from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.access.named_files import remember_files
 from tertulia.runs.driving.events import Emit, Noted
 from tertulia.runs.driving.limits import Limits
@@ -42,6 +41,7 @@ from tertulia.runs.planning.additions import Additions, additions_of
 from tertulia.runs.planning.request import DEFAULT_MODEL
 from tertulia.state.budget import Budget
 from tertulia.state.errors import SettingError, StoppedError
+from tertulia.state.language_model import REHEARSAL
 from tertulia.state.parameters import ALIASES
 from tertulia.state.text import clean
 from tertulia.storage.addresses import DEFAULT_STORE, StoreAddress

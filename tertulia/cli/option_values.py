@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.planning.request import DEFAULT_MODEL
 from tertulia.state.errors import SettingError, UsageError
+from tertulia.state.language_model import REHEARSAL
 
 
 def read_settings(settings: Iterable[str] | None, **options: Any) -> dict[str, Any]:

@@ -11,11 +11,11 @@ from tertulia.cli.environment import model_access, print_note
 from tertulia.cli.opening import open_embedding_model
 from tertulia.cli.terminal.output import plain, progress
 from tertulia.cli.terminal.status_line import StatusLine, status_line
-from tertulia.runs.access.model_names import EMBEDDER
 from tertulia.runs.access.named_files import files_named, folder_of_store, require_files
 from tertulia.runs.driving.events import Event, RunEnded, TurnFinished
 from tertulia.runs.planning.request import DEFAULT_MODEL, RunRequest
 from tertulia.state.errors import SettingError, StoppedError, UsageError
+from tertulia.state.language_model import EMBEDDER
 from tertulia.state.records import RunRecord
 from tertulia.state.setpoint import DiversityMetric, Setpoint
 from tertulia.storage.store import SqlStore

@@ -83,10 +83,10 @@ def without_vectors(figures: R) -> R:
     return figures.model_copy(update=dict.fromkeys(names))
 
 
-def why_unread(embedder: str, likeness: float) -> str:
-    """Return the reason why nothing is measured by an embedder, as a clause with the option of another."""
+def why_unread(embedder: str, likeness: float, option: str = "--embedder ") -> str:
+    """Return the reason why nothing is measured by an embedder, as a clause with the option that names another."""
     words = likeness_in_words(likeness)
-    return f"as {embedder} can't read their language: {words}; name one that can: --embedder {MULTILINGUAL}"
+    return f"as {embedder} can't read their language: {words}; name one that can: {option}{MULTILINGUAL}"
 
 
 def likeness_in_words(likeness: float) -> str:

@@ -32,6 +32,8 @@ from tertulia.state.errors import (
 )
 from tertulia.state.kept_vectors import KeptVectors
 from tertulia.state.language_model import (
+    EMBEDDER,
+    REHEARSAL,
     Embedder,
     LanguageModel,
     ModelTraits,
@@ -54,7 +56,6 @@ T = TypeVar("T")
 
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 PRECISIONS: tuple[Precision, ...] = ("auto", "float32", "bfloat16", "float16")
-REHEARSAL, EMBEDDER = "rehearsal", "minilm"
 
 #: Beginnings of the names of hosted models, with their providers.
 _HOSTED = {

@@ -18,12 +18,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from tertulia.models.served.chat_names import ADDRESS, is_chat_name, places_of
-from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.catalog.scenarios import list_scenarios, scenarios_document
 from tertulia.runs.planning.request import DEFAULT_MODEL
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import TertuliaError, UsageError
 from tertulia.state.files import read_text
+from tertulia.state.language_model import REHEARSAL
 from tertulia.state.text import clean
 from tertulia.storage.addresses import StoreAddress, argument_for
 from tertulia.viewer.documents.new_run import dry_run_document
@@ -160,7 +160,7 @@ async def _output(command: Sequence[str], folder: str) -> tuple[str, float]:
         UsageError: The command failed, or takes too long.
     """
     loop = asyncio.get_running_loop()
-    begun = loop.time()
+    started_s = loop.time()
     none, pipe = asyncio.subprocess.DEVNULL, asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*command, stdin=none, stdout=pipe, stderr=pipe)
     try:
@@ -177,7 +177,7 @@ async def _output(command: Sequence[str], folder: str) -> tuple[str, float]:
         lines = [line for line in messages.decode("utf-8", "replace").splitlines() if line.strip()]
         problem = lines[-1] if lines else f"the dry run ended with exit code {process.returncode}"
         raise UsageError(clean(problem.replace(folder, "")))
-    return output.decode("utf-8"), loop.time() - begun
+    return output.decode("utf-8"), loop.time() - started_s
 
 
 def _write(folder: Path, name: str, text: str) -> tuple[Path, bool]:

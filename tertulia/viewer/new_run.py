@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Any
 
 from tertulia.models.served.chat_names import is_chat_name
-from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.planning.request import DEFAULT_MODEL
 from tertulia.state.errors import UsageError
+from tertulia.state.language_model import REHEARSAL
 from tertulia.state.text import clean
 from tertulia.viewer.documents.people import VISITOR, PeopleFile
 from tertulia.viewer.fork_changes import LONGEST_TEXT

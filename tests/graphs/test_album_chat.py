@@ -14,7 +14,6 @@ from tertulia.nodes.album.belongings import belongings_at, first_belongings
 from tertulia.nodes.utterance.prune import prune_units
 from tertulia.prompts.cut import item_of
 from tertulia.runs.access.engines import Engines, ModelAccess
-from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.driving.driver import drive_run
 from tertulia.runs.planning.additions import NOTHING_ADDED
 from tertulia.runs.planning.forking import plan_fork
@@ -22,7 +21,7 @@ from tertulia.runs.planning.request import RunRequest
 from tertulia.runs.planning.starting import RunPlan, begin, begin_with, plan_run, reopen
 from tertulia.state.album import PARTS, Exchange, Pairs, Population
 from tertulia.state.errors import ModelError, SettingError, TertuliaError, UsageError
-from tertulia.state.language_model import GenerationRequest
+from tertulia.state.language_model import REHEARSAL, GenerationRequest
 from tertulia.state.parameters import ALBUM_CHAT, Parameters
 from tertulia.state.records import Reply, RunRecord
 from tertulia.storage.store import SqlStore

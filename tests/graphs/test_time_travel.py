@@ -14,12 +14,12 @@ from tertulia.graphs.album_chat import build_album_chat_graph
 from tertulia.graphs.dialogue import build_dialogue_graph
 from tertulia.graphs.group_chat import build_group_chat_graph
 from tertulia.runs.access.engines import ModelAccess
-from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.planning.additions import NOTHING_ADDED
 from tertulia.runs.planning.entering import first_state_of
 from tertulia.runs.planning.starting import RunPlan, begin
 from tertulia.state.album import Pairs
 from tertulia.state.graph_state import first_state
+from tertulia.state.language_model import REHEARSAL
 from tertulia.state.parameters import ALBUM_CHAT, Parameters
 from tertulia.storage.store import SqlStore
 

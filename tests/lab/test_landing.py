@@ -16,7 +16,7 @@ from tertulia.lab.stability import overlap, stability_of
 from tertulia.metrics.diversity import distinct_n
 from tertulia.nodes.utterance.prune import WALKS
 from tertulia.runs.access.engines import ModelAccess
-from tertulia.runs.access.model_names import REHEARSAL
+from tertulia.state.language_model import REHEARSAL
 from tertulia.state.records import Prompt, Unit
 from tertulia.storage.store import SqlStore
 

@@ -24,10 +24,9 @@ from tertulia.lab.experiments.running import InProcessExecutor
 from tertulia.models.cohort import ask
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.runs.access.engines import Engines, ModelAccess
-from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.driving.events import Event, RunEnded, TurnFinished
 from tertulia.state.errors import ModelError, NotFoundError, ScenarioError, UsageError
-from tertulia.state.language_model import GenerationRequest
+from tertulia.state.language_model import REHEARSAL, GenerationRequest
 from tertulia.state.questions import Answer, Generation, Question, ScoredGeneration
 from tertulia.state.records import Reply
 from tertulia.storage.store import SqlStore

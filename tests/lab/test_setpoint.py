@@ -23,10 +23,10 @@ from tertulia.lab.experiments.setpoint import (
 )
 from tertulia.metrics.diversity import distinct_n
 from tertulia.runs.access.engines import ModelAccess
-from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.driving.events import ignore
 from tertulia.runs.planning.starting import context_of
 from tertulia.state.errors import ModelError, SettingError, StorageError
+from tertulia.state.language_model import REHEARSAL
 from tertulia.state.records import RunRecord
 from tertulia.state.setpoint import Setpoint
 from tertulia.storage.store import SqlStore

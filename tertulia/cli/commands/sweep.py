@@ -13,7 +13,7 @@ from tertulia.cli.lab.trials import TrialOptions, print_estimate, run_study
 from tertulia.cli.opening import open_existing
 from tertulia.cli.option_groups import grouped
 from tertulia.cli.option_values import read_seed, read_settings
-from tertulia.runs.access.model_names import REHEARSAL
+from tertulia.state.language_model import REHEARSAL
 from tertulia.storage.store import SqlStore
 
 if TYPE_CHECKING:

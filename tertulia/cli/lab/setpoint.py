@@ -14,7 +14,7 @@ from tertulia.cli.steering import PilotProgress, read_metric
 from tertulia.cli.terminal.output import plain, print_json, progress
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.where import WhereOptions
-from tertulia.runs.access.model_names import EMBEDDER
+from tertulia.state.language_model import EMBEDDER
 from tertulia.state.text import counted
 from tertulia.storage.store import SqlStore
 

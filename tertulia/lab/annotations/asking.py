@@ -18,13 +18,12 @@ from tertulia.nodes.shared.hearing import was_there
 from tertulia.prompts.album import PastExchange
 from tertulia.prompts.annotation import inventory_items
 from tertulia.prompts.questions import Moment, ask_in_character
-from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.state.album import Population
 from tertulia.state.annotation import Annotation
 from tertulia.state.cognition import Assessment, Character
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import NotFoundError, UsageError
-from tertulia.state.language_model import ReplyField
+from tertulia.state.language_model import REHEARSAL, ReplyField
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Case, Participant, Record, RunRecord, Turn

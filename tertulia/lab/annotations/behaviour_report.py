@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 from tertulia.metrics.behaviour import LabelledLine, Line, PersonBehaviour, behaviour, labelled_line
 from tertulia.metrics.speech_acts import SURE, SURE_MARGIN, LineLabels, acts_by_prototypes
-from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.state.cognition import Assessment, InformationNeed
 from tertulia.state.documents import SCHEMA_VERSION, Document
-from tertulia.state.language_model import Embedder
+from tertulia.state.language_model import REHEARSAL, Embedder
 from tertulia.state.records import RunRecord
 from tertulia.state.store import Store
 from tertulia.state.text import in_words

@@ -21,11 +21,10 @@ from tertulia.metrics.personality import (
     tells_people_apart,
 )
 from tertulia.prompts.annotation import ask_inventory, inventory_items
-from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.state.annotation import Annotation
 from tertulia.state.cognition import Character
 from tertulia.state.documents import SCHEMA_VERSION, Document
-from tertulia.state.language_model import ReplyField
+from tertulia.state.language_model import REHEARSAL, ReplyField
 from tertulia.state.records import RunRecord, Turn
 from tertulia.state.store import Store
 from tertulia.state.text import number

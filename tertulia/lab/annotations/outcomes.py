@@ -10,10 +10,9 @@ from typing import Literal
 
 from tertulia.lab.annotations.annotating import AnnotationRequest
 from tertulia.prompts.annotation import ask_outcome
-from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.state.annotation import Annotation
 from tertulia.state.documents import SCHEMA_VERSION, Document
-from tertulia.state.language_model import ReplyField
+from tertulia.state.language_model import REHEARSAL, ReplyField
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.records import Participant, RunRecord, Turn
 

@@ -16,10 +16,11 @@ from tertulia.lab.experiments.running import InProcessExecutor
 from tertulia.lab.experiments.shards import ShardFolder
 from tertulia.models.local.embedded import ID as EMBEDDED
 from tertulia.runs.access.engines import ModelAccess
-from tertulia.runs.access.model_names import REHEARSAL, ROLES
+from tertulia.runs.access.model_names import ROLES
 from tertulia.runs.driving.events import Emit
 from tertulia.runs.driving.limits import Limits
 from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
+from tertulia.state.language_model import REHEARSAL
 from tertulia.storage.sqlite.opening import MEMORY
 from tertulia.storage.store import SqlStore
 

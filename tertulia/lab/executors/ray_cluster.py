@@ -24,12 +24,12 @@ from tertulia.lab.experiments.shards import ShardFolder
 from tertulia.models.ray_scoring import cause_of
 from tertulia.models.served.chat_names import is_chat_name
 from tertulia.runs.access.engines import ModelAccess
-from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.driving.events import Emit, Noted
 from tertulia.runs.driving.limits import Limits, OwnPurse
 from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
 from tertulia.state.budget import Spent
 from tertulia.state.errors import MissingPackageError, ModelError, TertuliaError, UsageError, extra_hint
+from tertulia.state.language_model import REHEARSAL
 from tertulia.state.text import first_line
 from tertulia.storage.store import SqlStore
 

@@ -156,7 +156,7 @@ def figure_of(dialogues: Sequence[PilotDialogue], metric: DiversityMetric, embed
             raise UsageError("sim needs an embedding model")
         texts = [dialogue_text(dialogue.lines) for dialogue in dialogues]
         for likeness in unread({"": texts}, embed).values():
-            why = why_unread("the embedder", likeness).replace("--embedder ", "--set embedder=")
+            why = why_unread("the embedder", likeness, "--set embedder=")
             raise UsageError(f"sim can't steer these, {why}, or steer by dist3")
         vectors = embed(texts)
         return lambda chosen: mean_pairwise_cosine([vectors[index] for index in chosen]) or 0.0

@@ -1,7 +1,6 @@
 """Limits of an experiment, told before it begins: models that do not exist, one case, and settings without effect."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from tertulia.lab.experiments.experiment import Experiment, more_cases
 from tertulia.lab.experiments.fork_points import fork_point_of, plan_case
@@ -71,21 +70,16 @@ def cautions(
 
 def _why_idle(name: str, plan: RunPlan) -> str | None:
     """Return why a parameter does nothing in a conversation; `None` if it may do something."""
-    parameters: Any = plan.parameters
     kind = _kind_of(plan)
-    if any(name in [each.name for each in group.parameters] for group in _unread_groups(kind)):
+    unread = [group for group in parameter_groups() if group.name in _UNREAD[kind]]
+    if any(name == parameter.name for group in unread for parameter in group.parameters):
         return f"{kind} never reads it"
-    if name in _ONLY_WITH:
-        other, value = _ONLY_WITH[name]
-        if getattr(parameters, other) != value:
-            return f"it acts with {other}={value}"
-    if name in _OF_REMOVAL and not parameters.may_remove:
+    needed, value = _ONLY_WITH.get(name, (None, None))
+    if needed is not None and getattr(plan.parameters, needed) != value:
+        return f"it acts with {needed}={value}"
+    if name in _OF_REMOVAL and not plan.parameters.may_remove:
         return "at λ = 0 nothing is removed"
     return None
-
-
-def _unread_groups(kind: str) -> list[Any]:
-    return [group for group in parameter_groups() if group.name in _UNREAD[kind]]
 
 
 def _kind_of(plan: RunPlan) -> str:

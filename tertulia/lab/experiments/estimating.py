@@ -18,12 +18,12 @@ from tertulia.lab.experiments.reached import Progress, progress_of
 from tertulia.lab.experiments.running import InProcessExecutor, run_experiment
 from tertulia.models.local.embedded import is_embedded
 from tertulia.runs.access.engines import ModelAccess
-from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.driving.estimating import Estimate, estimate
 from tertulia.runs.driving.events import ignore
 from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
 from tertulia.runs.planning.starting import RunPlan
 from tertulia.state.errors import TertuliaError
+from tertulia.state.language_model import REHEARSAL
 from tertulia.state.text import counted
 from tertulia.storage.store import SqlStore
 
@@ -95,8 +95,8 @@ def estimate_experiment(
     missing = Counter(setting for _, setting, _ in reached.left)
     samples = _rehearsed(store, reached, additions)
     means = {setting: _summed([(1 / len(found), each) for each in found]) for setting, found in samples.items()}
-    other = _summed([(1 / len(means), mean) for mean in means.values()])  # of settings that were not rehearsed
-    of_all = _summed([(number, means.get(setting, other)) for setting, number in missing.items()])
+    mean_of_all = _summed([(1 / len(means), mean) for mean in means.values()])  # of settings that were not rehearsed
+    of_all = _summed([(number, means.get(setting, mean_of_all)) for setting, number in missing.items()])
     pace = min((each.seconds / max(1.0, each.turns) for found in samples.values() for each in found), default=0.0)
     known = _call_times(store, experiment, probe) if missing else None
     seconds = _seconds(reached, of_all.calls, pace * of_all.turns, workers, known) if missing else None

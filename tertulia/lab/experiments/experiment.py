@@ -315,8 +315,8 @@ def more_cases(case: str, arguments: Sequence[str] = ()) -> str:
         return f"Name several scenarios, or one with cases, such as tidewell{ALL_CASES}"
     if case not in arguments:
         return f"Take all cases of it: {every}"
-    others = [argument for at, argument in enumerate(arguments) if argument != case or arguments.index(case) == at]
-    command = shlex.join(["tertulia", *(every if argument == case else argument for argument in others)])
+    once = [argument for at, argument in enumerate(arguments) if argument != case or arguments.index(case) == at]
+    command = shlex.join(["tertulia", *(every if argument == case else argument for argument in once)])
     return f"With all cases of it: {command}"
 
 

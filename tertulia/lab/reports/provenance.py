@@ -15,7 +15,7 @@ from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.results import Results, TrialRun
 from tertulia.metrics.cost import Cost, cost_by, total
 from tertulia.models.served.chat_names import is_chat_name
-from tertulia.runs.access.model_names import REHEARSAL
+from tertulia.state.language_model import REHEARSAL
 from tertulia.state.records import Platform
 from tertulia.state.store import Store
 from tertulia.views.reading.platforms import STEP

@@ -35,11 +35,11 @@ from tertulia.lab.reports.report import Findings, find, report_of_experiment, sl
 from tertulia.lab.reports.report_page import report_page
 from tertulia.lab.reports.revised_turns import revised_turns
 from tertulia.metrics.inference import detectable
-from tertulia.runs.access.model_names import REHEARSAL, embedder_of
+from tertulia.runs.access.model_names import embedder_of
 from tertulia.runs.access.named_files import is_shipped
 from tertulia.runs.planning.request import DEFAULT_MODEL
 from tertulia.state.errors import ModelError, NotFoundError, TertuliaError
-from tertulia.state.language_model import Embedder, LanguageModel
+from tertulia.state.language_model import REHEARSAL, Embedder, LanguageModel
 from tertulia.storage.store import SqlStore
 
 #: The report that shows turns beside its figures.

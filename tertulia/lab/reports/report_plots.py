@@ -139,8 +139,8 @@ def _differences(findings: Findings, metric: str, is_curve: bool) -> Panel:
             for number, (label, curve) in enumerate(findings.report.curves.items())
         ]
         return Panel(metric_named(metric).title, _x_title(findings), "", series, has_zero=True)
-    others = [setting for setting in findings.rows if setting != findings.report.baseline]
-    series = [Series("here", [point(setting, setting) for setting in others], style=1)]
+    compared = [setting for setting in findings.rows if setting != findings.report.baseline]
+    series = [Series("here", [point(setting, setting) for setting in compared], style=1)]
     return Panel(metric_named(metric).title, "", "", series, "bars", has_zero=True)
 
 

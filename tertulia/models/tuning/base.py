@@ -7,14 +7,14 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 
-from tertulia.models.loading import REHEARSAL, device_and_dtype, with_adapters
+from tertulia.models.loading import device_and_dtype, with_adapters
 from tertulia.models.local import embedded
 from tertulia.models.local.adapters import Adapters, hash_of_base
 from tertulia.models.local.hub import asked_for_adapters, load, quiet_libraries
 from tertulia.models.local.tokenizer import HuggingFaceTokenizer
 from tertulia.models.served.chat_names import is_chat_name
 from tertulia.state.errors import ModelError, UsageError
-from tertulia.state.language_model import Report
+from tertulia.state.language_model import REHEARSAL, Report
 from tertulia.state.text import first_line
 
 

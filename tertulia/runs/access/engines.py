@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from tertulia.runs.access.model_names import (
-    EMBEDDER,
-    REHEARSAL,
     ROLES,
     models_of_roles,
     no_surrogate,
@@ -22,6 +20,8 @@ from tertulia.runs.access.suited import require_logits, require_sampling, requir
 from tertulia.runs.access.trust import KnownTrust, Trust, Trusted
 from tertulia.state.errors import ModelError, TertuliaError, TrustError
 from tertulia.state.language_model import (
+    EMBEDDER,
+    REHEARSAL,
     Embedder,
     LanguageModel,
     ModelRole,

@@ -4,24 +4,22 @@ from collections.abc import Iterable, Mapping
 
 from tertulia.runs.access.suited import require_scores
 from tertulia.state.errors import SettingError, UsageError
-from tertulia.state.language_model import ModelRole
+from tertulia.state.language_model import EMBEDDER, REHEARSAL, ModelRole
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord
 from tertulia.state.text import shell_argument
 
-#: The stand-in without weights, and the embedder that comes with the installation.
-REHEARSAL, EMBEDDER = "rehearsal", "minilm"
-
 #: The parameters that name the model of a role.
 ROLES: Mapping[ModelRole, str] = {"judge": "judge_model", "think": "thinking_model", "score": "surrogate"}
 
 
-def embedder_of(embedders: Iterable[str]) -> str:
+def embedder_of(embedders: Iterable[str], option: str = "--embedder ") -> str:
     """Return the embedder that runs have, with which they are compared unless another is named.
 
     Args:
         embedders: The embedder of each run; beside others, those of rehearsed runs do not count.
+        option: Names an embedder, in an error.
 
     Raises:
         UsageError: There are several: similarities of two can't be compared.
@@ -33,7 +31,7 @@ def embedder_of(embedders: Iterable[str]) -> str:
         names = sorted(found, key=lambda name: (name != EMBEDDER, name))
         raise UsageError(
             f"these runs have the embedders {' and '.join(names)}, and similarities by two can't be compared; name one "
-            f"for all of them: --embedder {shell_argument(names[-1])}"
+            f"for all of them: {option}{shell_argument(names[-1])}"
         )
     return next(iter(found), EMBEDDER)
 

@@ -4,9 +4,10 @@ import asyncio
 from dataclasses import dataclass
 
 from tertulia.runs.access.engines import Engines, ModelAccess
-from tertulia.runs.access.model_names import REHEARSAL, models_of_roles
+from tertulia.runs.access.model_names import models_of_roles
 from tertulia.runs.planning.starting import RunPlan, begin_with
 from tertulia.state.cognition import Call
+from tertulia.state.language_model import REHEARSAL
 from tertulia.state.seat import Answer, Invitation
 
 

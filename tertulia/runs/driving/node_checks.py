@@ -24,11 +24,11 @@ from tertulia.nodes.machinery.places import PLACES
 from tertulia.nodes.machinery.registry import Registry
 from tertulia.nodes.mechanisms.mechanism import Mechanism
 from tertulia.runs.access.engines import Engines
-from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.planning.request import RunRequest
 from tertulia.runs.planning.starting import RunPlan, begin_with
 from tertulia.state.cognition import Finding
 from tertulia.state.errors import ExtensionError, NodeError, TertuliaError
+from tertulia.state.language_model import REHEARSAL
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.parameters import GROUP_CHAT, Parameters
 from tertulia.storage.sqlite.opening import MEMORY

@@ -14,13 +14,13 @@ from pydantic import ValidationError
 from typing_extensions import TypedDict
 
 from tertulia.runs.access.engines import ModelAccess
-from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.driving.driver import recorded_ending
 from tertulia.runs.planning.additions import Additions
 from tertulia.runs.planning.request import RunRequest
 from tertulia.runs.planning.simulations import begin_simulation, plan_simulation, reopen_simulation
 from tertulia.runs.planning.starting import begin, plan_run, reopen
 from tertulia.state.errors import UsageError
+from tertulia.state.language_model import REHEARSAL
 from tertulia.state.records import Record, RunKind
 from tertulia.state.town import Encounter
 from tertulia.state.wrong_values import value_problem

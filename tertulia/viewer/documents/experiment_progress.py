@@ -75,11 +75,11 @@ def _seconds_left(reached: "Progress", running: Sequence[RunRecord], utterances_
     gaps = [later - earlier for earlier, later in pairwise(starts)]
     if gaps:
         return median(gaps) * reached.missing / (len(own) / len(begun))
-    said = sum(map(_own_turns, running))
-    if not said or utterances_left is None:
+    utterances = sum(map(_own_turns, running))
+    if not utterances or utterances_left is None:
         return None
     since = min(run.created for run in running)
-    return (datetime.now(UTC) - since).total_seconds() / said * utterances_left
+    return (datetime.now(UTC) - since).total_seconds() / utterances * utterances_left
 
 
 def _own_turns(run: RunRecord) -> int:

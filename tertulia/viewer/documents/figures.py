@@ -147,9 +147,8 @@ def similarity_page(store: SqlStore, runs: Sequence[str], open_embedder: Callabl
     texts = [dialogue_text(dialogue_of_run(store, record)) for record in records]
     embedder = open_embedder(embedder_of(record.embedder for record in records))
     for likeness in unread({"": texts}, embedder.embed).values():
-        command = f"tertulia metrics {' '.join(record.run for record in records)}"
-        why = why_unread(embedder.id, likeness).replace("--embedder", f"{command} --embedder")
-        raise UsageError(f"similarity is not measured, {why}")
+        command = f"tertulia metrics {' '.join(record.run for record in records)} --embedder "
+        raise UsageError(f"similarity is not measured, {why_unread(embedder.id, likeness, command)}")
     return {
         "schema_version": SCHEMA_VERSION,
         "runs": [record.run for record in records],

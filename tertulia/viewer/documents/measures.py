@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NoReturn
 
-from tertulia.runs.access.model_names import REHEARSAL, embedder_of
+from tertulia.runs.access.model_names import embedder_of
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import ModelError, NotFoundError, TertuliaError, UsageError, nearest_hint
-from tertulia.state.language_model import Embedder
+from tertulia.state.language_model import REHEARSAL, Embedder
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.experiment_progress import finished_runs, read_progress
 

@@ -59,8 +59,8 @@ class ImportedPerson:
         """The names of the person in texts: the whole one, the first one, and nicknames."""
         whole = str(self.values.get("name", ""))
         facts = self.values.get("background")
-        told = [fact for fact in facts if isinstance(fact, str)] if isinstance(facts, list | tuple) else []
-        nicknames = [fact.partition(": ")[2] for fact in told if fact.startswith("Nickname: ")]
+        texts = [fact for fact in facts if isinstance(fact, str)] if isinstance(facts, list | tuple) else []
+        nicknames = [text.partition(": ")[2] for text in texts if text.startswith("Nickname: ")]
         return tuple(filter(None, (whole, *whole.split()[:1], *nicknames)))
 
     def document(self) -> dict[str, Any]:
