@@ -80,8 +80,8 @@ def exchange(
     known = read_people(people)
     population_of(known, None)
     host = host_of(model, removal_factor, seed, settings, additions, store, api_keys, cache)
-    own = {"people": known, "place": place}
-    steps = HostedSteps(host, "exchange", own)
+    arguments = {"people": known, "place": place}
+    steps = HostedSteps(host, "exchange", arguments)
     exchanging = _Exchanging(host, known, place, steps.graph)
     utterance = _utterance(host, steps, interrupt_before, interrupt_after)
     graph = StateGraph(HostedExchangeState, input_schema=ExchangeInput, output_schema=ExchangeOutput)
@@ -93,13 +93,13 @@ def exchange(
     graph.add_node("hand_over", steps.node(hand_over))
     graph.add_node("answer", utterance)
     graph.add_node("remember_exchange", steps.node(remember_exchange))
-    graph.add_node("record", steps.last(exchanging.record, "record"))
+    graph.add_node("record", steps.recording(exchanging.record, "record"))
     order = ("enter", "meet", "plan", "find_picture", "question", "hand_over", "answer", "remember_exchange", "record")
     for step, following in zip((START, *order), (*order, END), strict=True):
         graph.add_edge(step, following)
     return compile_hosted(
         graph,
-        {**host.settings_of_graph(), **own},
+        {**host.settings_of_graph(), **arguments},
         checkpointer=checkpointer,
         interrupt_before=interrupt_before,
         interrupt_after=interrupt_after,

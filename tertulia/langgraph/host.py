@@ -285,14 +285,14 @@ class Host:
         is_plain = not (added.nodes or added.mechanisms or added.extensions)
         return {**{name: getattr(self, name) for name in fields}, "additions": None if is_plain else added}
 
-    def digest(self, own: Mapping[str, Any]) -> str:
+    def digest(self, arguments: Mapping[str, Any]) -> str:
         """Return a short hash of all that the results of a graph depend on, the same in another process.
 
         Args:
-            own: The arguments that only this graph has.
+            arguments: Those that only this graph has.
         """
         added = [extension.source for extension in self.registry.extensions]
-        given = {**self.settings_of_graph(), **own, "additions": added, "store": None}  # a store may be moved
+        given = {**self.settings_of_graph(), **arguments, "additions": added, "store": None}  # a store may be moved
         return blake2b(json.dumps(given, sort_keys=True, default=str).encode(), digest_size=6).hexdigest()
 
     def after(self, start: Start, before: tuple[str, int] | None) -> Context:

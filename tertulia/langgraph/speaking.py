@@ -84,15 +84,15 @@ def utterance(
     known = read_people(people)
     check_people(known)
     host = host_of(model, removal_factor, seed, settings, additions, store, api_keys, cache)
-    own = {"people": known, "place": place, "review": review}
-    steps = HostedSteps(host, "utterance", own)
+    arguments = {"people": known, "place": place, "review": review}
+    steps = HostedSteps(host, "utterance", arguments)
     speaking = _Speaking(host, known, place, steps.graph)
     graph = StateGraph(SpeakState, input_schema=SpeakInput, output_schema=SpeakOutput)
     graph.add_node("enter", reading_messages(speaking.enter, "enter"))
-    graph.add_node("think", steps.own(speaking.think, "think"))
+    graph.add_node("think", steps.checked(speaking.think, "think"))
     # A guest makes a meeting of a dialogue; a place that a dialogue has not is refused when one is begun.
     add_utterance(graph, host.nodes("group_chat"), as_node=steps.node, as_router=steps.router)
-    graph.add_node("record", steps.last(speaking.record, "record"))
+    graph.add_node("record", steps.recording(speaking.record, "record"))
     graph.add_edge(START, "enter")
     graph.add_edge("enter", "think")
     graph.add_edge("think", FIRST_STEP)
@@ -103,7 +103,7 @@ def utterance(
     graph.add_edge("record", END)
     return compile_hosted(
         graph,
-        {**host.settings_of_graph(), **own},
+        {**host.settings_of_graph(), **arguments},
         checkpointer=checkpointer,
         interrupt_before=interrupt_before,
         interrupt_after=interrupt_after,

@@ -96,20 +96,21 @@ class HostedSteps:
         graph: Tells the graph from all that have another name, other people or other settings.
     """
 
-    def __init__(self, host: Host, name: str, own: Mapping[str, Any]) -> None:
-        self._host, self.graph = host, f"{name} {host.digest(own)}"
+    def __init__(self, host: Host, name: str, arguments: Mapping[str, Any]) -> None:
+        self._host, self.graph = host, f"{name} {host.digest(arguments)}"
 
     def _check_graph(self, state: State) -> None:
         """Raise `UsageError` if another graph has begun: a thread that has paused in it goes on here."""
-        (graph, _, digest), (name, _, own) = state["graph"].partition(" "), self.graph.partition(" ")
-        if graph != name or digest != own:
-            here = "one of other people or settings" if graph == name else name
-            raise UsageError(
-                f"the thread has paused in the graph {graph}, and can't go on in {here}: invoke the graph that has "
-                "paused, or begin another thread"
-            )
+        if state["graph"] == self.graph:
+            return
+        paused, here = (graph.partition(" ")[0] for graph in (state["graph"], self.graph))
+        raise UsageError(
+            f"the thread has paused in the graph {paused}, and can't go on in "
+            f"{'one of other people or settings' if here == paused else here}: invoke the graph that has paused, or "
+            "begin another thread"
+        )
 
-    def own(self, step: Step, name: str) -> Runnable[Any, Any]:
+    def checked(self, step: Step, name: str) -> Runnable[Any, Any]:
         """Return a further step behind the first, as a graph runs it."""
 
         async def checked(state: State) -> Any:
@@ -118,7 +119,9 @@ class HostedSteps:
 
         return as_step(checked, name)
 
-    def last(self, step: Callable[[Any, RunnableConfig], Coroutine[Any, Any, Any]], name: str) -> Runnable[Any, Any]:
+    def recording(
+        self, step: Callable[[Any, RunnableConfig], Coroutine[Any, Any, Any]], name: str
+    ) -> Runnable[Any, Any]:
         """Return a step that adds to the messages, as a graph runs it."""
 
         async def checked(state: State, config: RunnableConfig) -> Any:

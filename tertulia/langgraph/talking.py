@@ -86,11 +86,11 @@ def group_chat(
     check_people(known)
     start_of(known, (), None, is_meeting=True)
     host = host_of(model, removal_factor, seed, {**(settings or {}), "order": order}, additions, store, api_keys, cache)
-    own = {"people": known, "place": place, "review": review, "rounds": rounds_of(rounds)}
-    steps = HostedSteps(host, "group_chat", own)
+    arguments = {"people": known, "place": place, "review": review, "rounds": rounds_of(rounds)}
+    steps = HostedSteps(host, "group_chat", arguments)
     return compile_hosted(
         _built(host, steps, _Talking(host, known, place, rounds, steps.graph), order, review),
-        {**host.settings_of_graph(), **own},
+        {**host.settings_of_graph(), **arguments},
         checkpointer=checkpointer,
         interrupt_before=interrupt_before,
         interrupt_after=interrupt_after,
@@ -106,10 +106,10 @@ def _built(
     graph = StateGraph(GroupChatState, input_schema=GroupChatInput, output_schema=GroupChatOutput)
     graph.add_node("enter", reading_messages(talking.enter, "enter"))
     graph.add_node("open_round", steps.node(open_round, is_before_turn=True))
-    graph.add_node("think", steps.own(talking.think, "think"))
+    graph.add_node("think", steps.checked(talking.think, "think"))
     graph.add_node(give_floor, steps.node(chosen.get(give_floor, ORDERS[order])))
     add_utterance(graph, chosen, as_node=steps.node, as_router=steps.router)
-    graph.add_node("record_speech", steps.last(talking.record_speech, "record_speech"))
+    graph.add_node("record_speech", steps.recording(talking.record_speech, "record_speech"))
     graph.add_node("record_silence", steps.node(_record_silence))
 
     graph.add_edge(START, "enter")

@@ -11,13 +11,14 @@ from tertulia.runs.planning.other_items import with_other_items
 from tertulia.runs.planning.request import NOTHING_ASKED, RunRequest
 from tertulia.runs.planning.seats import check_is_there, with_seat
 from tertulia.runs.planning.starting import RunPlan, check_start
-from tertulia.state.cognition import ENTERED, Entered, Trace
+from tertulia.state.cognition import Trace
 from tertulia.state.errors import NotFoundError, SettingError, UsageError
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import PRESETS, Parameters
 from tertulia.state.records import HOSTED_SCENARIO, RunRecord
 from tertulia.state.seat import in_one_line
 from tertulia.state.store import Store
+from tertulia.views.reading.hosted import is_of_own_graph
 
 if TYPE_CHECKING:
     from tertulia.storage.store import SqlStore
@@ -186,7 +187,7 @@ def _trace_before(store: Store, parent: RunRecord, at: int, say: str | None) -> 
     needed = at if say is not None else at - 1
     trace = store.trace(parent.run, needed) if needed else None
     was_stopped = needed == parent.turns and parent.status in ("interrupted", "failed")
-    if needed and trace is None and was_stopped and not store.steps(parent.run, ENTERED, Entered):
+    if needed and trace is None and was_stopped and not is_of_own_graph(store, parent.run):
         raise NotFoundError(f"run {parent.run} stopped while its turn {needed} was being stored; resume it first")
     if needed and trace is None:
         if parent.scenario == HOSTED_SCENARIO:

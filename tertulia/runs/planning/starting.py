@@ -17,7 +17,6 @@ from tertulia.runs.planning.seats import check_seat, with_seat
 from tertulia.runs.planning.word_rules import reading_addresses
 from tertulia.state.album import Population
 from tertulia.state.case_seed import case_seed_of
-from tertulia.state.cognition import ENTERED, Entered
 from tertulia.state.errors import SettingError, UsageError
 from tertulia.state.files import NOT_FOLLOWED
 from tertulia.state.languages import language_of
@@ -25,6 +24,7 @@ from tertulia.state.meeting import Meeting, Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import HasWithheld, RunRecord, Trial
 from tertulia.state.text import shell_argument
+from tertulia.views.reading.hosted import is_of_own_graph
 from tertulia.views.reading.platforms import precision_to_keep
 
 if TYPE_CHECKING:
@@ -242,7 +242,7 @@ def reopen(store: "SqlStore", run: RunRecord, access: ModelAccess, request: RunR
         TertuliaError: The run is of a graph of the user's own, has another seat or model, an extension has changed or
             is gone, or a model can't be opened.
     """
-    if store.steps(run.run, ENTERED, Entered):
+    if is_of_own_graph(store, run.run):
         raise UsageError(
             f"run {run.run} is of a graph of your own, which has paused or failed in turn {run.turns + 1}: invoke that "
             "graph again, with None as its input"

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from tertulia.runs.catalog.settings import written
-from tertulia.state.cognition import ENTERED, Entered
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import SettingError, UsageError, nearest_hint
 from tertulia.state.parameters import ALIASES, GroupDescription, ParameterDescription, parameter_groups
@@ -13,6 +12,7 @@ from tertulia.storage.addresses import DEFAULT_STORE
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.example import EXAMPLE_STORE
 from tertulia.viewer.fork_changes import NO_CHANGES, ForkChanges
+from tertulia.views.reading.hosted import is_of_own_graph
 
 #: Parameters that name models, code, files or people, which must be typed on a command line (SECURITY.md); that need
 #: another option of `fork`; or that a fork can't change.
@@ -33,8 +33,7 @@ def actions_page(store: SqlStore, run: str) -> Document:
     """
     record = store.run(run)
     is_driven = record.status == "running" and store.drivers().is_driven(record.run)
-    is_own_graphs = bool(store.steps(run, ENTERED, Entered))  # which alone goes on with it
-    can_go_on = record.status != "finished" and not is_driven and not is_own_graphs
+    can_go_on = record.status != "finished" and not is_driven and not is_of_own_graph(store, run)
     return {
         "schema_version": SCHEMA_VERSION,
         "run": record.run,
