@@ -18,8 +18,9 @@ from tertulia.lab.tuning.course import course_of
 from tertulia.lab.tuning.lesson import Dropout, Lesson, sequence_of
 from tertulia.lab.tuning.scene_lessons import lessons_of
 from tertulia.lab.tuning.teaching import TuningPlan, lessons_of_sources, teach
-from tertulia.models.local.adapters import WEIGHTS
+from tertulia.models.local.adapters import WEIGHTS, matrices_of
 from tertulia.models.local.tokenizer import HuggingFaceTokenizer
+from tertulia.models.tuning.sequence import TrainingSequence
 from tertulia.prompts.ending import assemble_ending
 from tertulia.state.errors import ModelError, TertuliaError
 from tertulia.state.language_model import Activity, ignore_activity
@@ -27,6 +28,9 @@ from tertulia.worlds.scenes import read_scenes
 
 safetensors = on_use("safetensors.torch")
 torch = on_use("torch")
+preferences = on_use("tertulia.models.tuning.preferences")
+training = on_use("tertulia.models.tuning.trainer")
+bases = on_use("tertulia.models.tuning.base")
 
 TWO = {
     "time": "2024-05-01 10:00",
@@ -255,6 +259,43 @@ def test_what_is_held_out_is_likelier_afterwards_and_the_adapters_open(base: Pat
     assert model.id == f"{base}+{tmp_path / 'voice'}"
 
 
+def test_written_lines_lead_over_the_models_own_drafts_afterwards(base: Path, tmp_path: Path) -> None:
+    found = lessons_of_sources([scenes_of_many(tmp_path)], None, None)
+    against = plan(base, tmp_path / "voice", epochs=3, against_drafts=True)
+
+    def grown(folder: Path | None) -> float:
+        opened = bases.load_base(str(base) if folder is None else f"{base}+{folder}", tmp_path, ignore_activity)
+        start = {} if opened.adapters is None else matrices_of(opened.adapters)
+        trainer = training.Trainer(
+            opened.model, training.TuningOptions(rank=2, alpha=4), tmp_path / "measured", {}, start
+        )
+        trainer.adapted.eval()
+        lines, drafts = preferences.line_log_probabilities(trainer.model, drawn)
+        return float((lines - drafts).detach().mean())
+
+    first = bases.load_base(str(base), tmp_path, ignore_activity)
+    sequence = sequence_of(found[0][0], [], first.tokenizer)
+    drawn = preferences.with_drafts(first.model, sequence, seed=1)
+    assert len(drawn.drafts) == len(sequence.learned)
+    assert drawn.drafts == preferences.with_drafts(first.model, sequence, seed=1).drafts
+    before = grown(None)
+    assert sum(drawn.leads) / len(drawn.leads) == pytest.approx(before, abs=1e-3)
+    taught = teach(against, found, cache=tmp_path, report=ignore_activity)
+    assert grown(taught.folder) > before + 1
+
+
+def test_a_draft_is_read_as_if_it_stood_in_the_place_of_the_line(base: Path, tmp_path: Path) -> None:
+    found = lessons_of_sources([scenes_of_many(tmp_path)], None, None)
+    opened = bases.load_base(str(base), tmp_path, ignore_activity)
+    drawn = preferences.with_drafts(opened.model, sequence_of(found[0][0], [], opened.tokenizer), seed=2)
+    lines, drafts = preferences.line_log_probabilities(opened.model, drawn)
+    for place, (first, past_last) in enumerate(drawn.learned):
+        for said, figure in ((drawn.tokens[first:past_last], lines), (drawn.drafts[place], drafts)):
+            read = TrainingSequence((*drawn.tokens[:first], *said), ((first, first + len(said)),), "dialogue")
+            alone, _ = preferences.line_log_probabilities(opened.model, read)
+            assert float(alone[0].detach()) == pytest.approx(float(figure[place].detach()), abs=1e-3)
+
+
 @pytest.fixture(scope="module")
 def undisturbed(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What a training of many scenes leaves."""
@@ -268,22 +309,27 @@ class Killed(BaseException):
     """Ends a training as a kill does: nothing of it is caught."""
 
 
-def test_a_training_killed_twice_ends_as_an_undisturbed_one(
-    base: Path, undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("against_drafts", [False, True])
+def test_a_training_killed_ends_as_an_undisturbed_one(
+    base: Path, undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, against_drafts: bool
 ) -> None:
     monkeypatch.setattr("tertulia.models.tuning.trainer._CHECKPOINT_S", 0.0)
     found = lessons_of_sources([scenes_of_many(tmp_path)], None, None)
+    if against_drafts:
+        undisturbed = tmp_path / "undisturbed"
+        teach(plan(base, undisturbed, against_drafts=True), found, cache=tmp_path, report=ignore_activity)
+    killed = plan(base, tmp_path / "killed", against_drafts=against_drafts)
     seen = []
-    for last in (2, 4):
+    for last in (*(["drafts for step 3 "] if against_drafts else []), "step 2 ", "step 4 "):
 
-        def kill(activity: Activity, last: int = last) -> None:
+        def kill(activity: Activity, last: str = last) -> None:
             seen.append(activity.text)
-            if activity.text.startswith(f"step {last} "):
+            if activity.text.startswith(last):
                 raise Killed
 
         with pytest.raises(Killed):
-            teach(plan(base, tmp_path / "killed"), found, cache=tmp_path, report=kill)
-    teach(plan(base, tmp_path / "killed"), found, cache=tmp_path, report=lambda activity: seen.append(activity.text))
+            teach(killed, found, cache=tmp_path, report=kill)
+    teach(killed, found, cache=tmp_path, report=lambda activity: seen.append(activity.text))
     steps = [text.split()[1] for text in seen if text.startswith("step")]
     assert len(steps) < 3 * max(map(int, steps)), "it went on, and did not begin anew each time"
     one, other = (safetensors.load_file(folder / WEIGHTS) for folder in (undisturbed, tmp_path / "killed"))

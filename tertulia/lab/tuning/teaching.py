@@ -52,6 +52,7 @@ class TuningPlan:
         learning_rate, batch, seed: See `models.tuning.trainer.TuningOptions`.
         longest: The most tokens of a sequence.
         held_out: The share of scenes, or runs, that only measure.
+        against_drafts: Whether written lines are also taught to be preferred to drafts of the model's own.
     """
 
     base: str
@@ -63,6 +64,7 @@ class TuningPlan:
     longest: int = 1600
     held_out: float = 0.05
     seed: int = 1
+    against_drafts: bool = False
     dropout: Dropout = field(default_factory=Dropout)
 
 
@@ -150,6 +152,7 @@ def teach(plan: TuningPlan, lessons: Sequence[Sequence[Lesson]], *, cache: Path,
         ModelError: The model can't be loaded or trained, or a file can't be written.
         StorageError: Another process trains there.
     """
+    from tertulia.lab.tuning.drafts import drafted
     from tertulia.models.local.adapters import matrices_of
     from tertulia.models.tuning.base import load_base
     from tertulia.models.tuning.trainer import Trainer, TuningOptions
@@ -175,7 +178,7 @@ def teach(plan: TuningPlan, lessons: Sequence[Sequence[Lesson]], *, cache: Path,
             seed=plan.seed,
         )
         about = {"base": plan.base, "base_hash": base.hash, "lessons": len(course.lessons), "data": _digest(course)}
-        key = {**about, "dropout": asdict(plan.dropout), "longest": plan.longest}
+        key = {**about, "dropout": asdict(plan.dropout), "longest": plan.longest, "against_drafts": plan.against_drafts}
         made = key | {"options": asdict(options), "epochs": plan.epochs}
         if (known := _known(plan.folder, made)) is not None:
             return Taught(plan.folder, len(course.lessons), steps, *known)
@@ -183,7 +186,10 @@ def teach(plan: TuningPlan, lessons: Sequence[Sequence[Lesson]], *, cache: Path,
         trainer = Trainer(base.model, options, plan.folder / _TRAINING, key, start)
         measure = _Measure(trainer, course, base.tokenizer, plan.folder / _TRAINING / "before.json", key)
         before = measure.before()
-        trainer.train(course.sequences(base.tokenizer), lambda step: report(_shown(step)))
+        sequences = course.sequences(base.tokenizer)
+        if plan.against_drafts:
+            sequences = drafted(trainer, sequences, plan.folder / _TRAINING / "drafts.jsonl", key, report)
+        trainer.train(sequences, lambda step: report(_shown(step)))
         after = measure.losses()
         trainer.save_adapter(plan.folder, made | {"held_out_before": before, "held_out_after": after})
         shutil.rmtree(plan.folder / _TRAINING)

@@ -3,7 +3,8 @@
 1. Sequences are read one by one, `batch` of them a step: no padding, so memory is that of the longest.
 2. Only positions before a learned token reach the vocabulary: `(L, V)` logits and not `(T, V)`.
 3. The adapters compute in the precision of the weights; the optimiser moves float32 copies of them.
-4. A checkpoint has these copies, the optimiser's moments and the step; the order of sequences follows from the seed,
+4. Beside the loss of written lines, a sequence with drafts has that of preferring the lines (`preferences.py`).
+5. A checkpoint has these copies, the optimiser's moments and the step; the order of sequences follows from the seed,
    so that a killed training resumes to the digit.
 
 Knows nothing of prompts or scenes.
@@ -21,9 +22,9 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from torch.nn import functional
 from transformers import PreTrainedModel
 
+from tertulia.models.tuning.preferences import line_log_probabilities, preference_loss
 from tertulia.models.tuning.sequence import TrainingSequence
 from tertulia.state.errors import ModelError
 from tertulia.state.written_files import replacing
@@ -128,7 +129,7 @@ class Trainer:
         """Return the mean loss over the learned tokens of sequences, in nats a token."""
         self.adapted.eval()
         try:
-            total = sum(float(self._loss(sequence)) for sequence in sequences)
+            total = -sum(float(line_log_probabilities(self.model, sequence)[0].sum()) for sequence in sequences)
         finally:
             self.adapted.train()
         return total / max(1, sum(sequence.count for sequence in sequences))
@@ -152,12 +153,16 @@ class Trainer:
 
     def _step(self, step: int, sequences: Sequence[TrainingSequence]) -> float:
         count = sum(sequence.count for sequence in sequences)
+        drafts = sum(len(sequence.drafts) for sequence in sequences)
         for group in self._optimiser.param_groups:
             group["lr"] = self.options.learning_rate * rate_at(step, self.options.steps)
         total = 0.0
         for sequence in sequences:
             try:
-                loss = self._loss(sequence) / count
+                lines, others = line_log_probabilities(self.model, sequence)
+                loss = -lines.sum() / count
+                if sequence.drafts:
+                    loss = loss + preference_loss(sequence, lines, others) / drafts
                 torch.autograd.backward(loss)
             except (RuntimeError, MemoryError) as error:
                 if "memory" not in str(error).lower() and not isinstance(error, MemoryError):
@@ -175,15 +180,6 @@ class Trainer:
         self._optimiser.step()
         self._write_back()
         return total
-
-    def _loss(self, sequence: TrainingSequence) -> Tensor:
-        """Return the summed loss over the learned tokens of a sequence, in nats."""
-        device = self.model.device
-        tokens = torch.tensor(sequence.tokens, device=device)
-        at = torch.cat([torch.arange(first, past_last) for first, past_last in sequence.learned]).to(device)
-        hidden = self.model.base_model(input_ids=tokens[None]).last_hidden_state[0]  # (T, D)
-        logits = self.model.get_output_embeddings()(hidden[at - 1]).float()  # (L, V)
-        return functional.cross_entropy(logits, tokens[at], reduction="sum")
 
     @torch.no_grad()
     def _write_back(self) -> None:

@@ -1,0 +1,58 @@
+"""Drafts for a course that teaches to prefer written lines: the model's own, in place of each line that is spoken."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tertulia.models.tuning.preferences import with_drafts
+from tertulia.models.tuning.sequence import TrainingSequence
+from tertulia.models.tuning.trainer import Sequences, Trainer
+from tertulia.state.language_model import Activity, Report
+
+#: The kinds of lessons in which people speak; answers in other calls are only learned.
+_SPOKEN = ("dialogue", "meeting")
+
+
+def drafted(trainer: Trainer, sequences: Sequences, file: Path, key: Mapping[str, Any], report: Report) -> Sequences:
+    """Return the sequences of all steps with drafts of the model as it is before the first of them.
+
+    They are kept in a file, a line each, so that a killed training draws none twice. The key is of its data.
+    """
+    steps, seed = trainer.options.steps, trainer.options.seed
+    heading = json.dumps(dict(key), sort_keys=True)
+    kept = _kept(file, heading)
+    by_step: list[list[TrainingSequence]] = []
+    place = 0
+    trainer.adapted.eval()
+    with file.open("w", encoding="utf-8") as lines:
+        lines.write(heading + "\n")
+        for step in range(steps):
+            read = []
+            for sequence in sequences(step):
+                if sequence.source in _SPOKEN:
+                    if place < len(kept):
+                        drafts, leads = kept[place]
+                    else:
+                        new = with_drafts(trainer.model, sequence, seed * 1_000_003 + place)
+                        drafts, leads = new.drafts, new.leads
+                    lines.write(json.dumps([drafts, leads]) + "\n")
+                    lines.flush()
+                    sequence = replace(sequence, drafts=tuple(map(tuple, drafts)), leads=tuple(leads))
+                    place += 1
+                read.append(sequence)
+            by_step.append(read)
+            report(Activity(f"drafts for step {step + 1} of {steps}", (step + 1) / steps))
+    trainer.adapted.train()
+    return by_step.__getitem__
+
+
+def _kept(file: Path, heading: str) -> list[tuple[list[list[int]], list[float]]]:
+    """Return the drafts and leads that a file has, if they are of this data."""
+    try:
+        first, *lines = file.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError):
+        return []
+    # The last line is empty, or was cut by a kill.
+    return [json.loads(line) for line in lines[:-1]] if first == heading else []
