@@ -1,0 +1,91 @@
+"""Held-out loss of voices by kind of line: `python -m benchmarks.talk.held_out MODEL ... [--scenes FILE]`.
+
+Each written dialogue of a file is read as both people have it, with whole prompts and with all removable units gone.
+The table has nats a token of *openings*, *answers* (the line before asks), and *other* lines, with 95 % bootstrap
+intervals over scenes, so that voices of other recipes (`tertulia tune`) can be compared: more scenes, more epochs,
+another rank.
+"""
+
+import argparse
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from tertulia.cli.environment import cache_folder
+from tertulia.lab.tuning.lesson import Lesson, sequence_of
+from tertulia.lab.tuning.scene_lessons import lessons_of
+from tertulia.models.local.adapters import matrices_of
+from tertulia.models.tuning.base import load_base
+from tertulia.models.tuning.preferences import line_log_probabilities
+from tertulia.models.tuning.trainer import Trainer, TuningOptions
+from tertulia.state.language_model import Tokenizer, ignore_activity
+from tertulia.worlds.scenes import DialogueScene, read_scenes, shipped_scenes
+
+KINDS = ("opening", "answer", "other")
+
+#: By kind of line: log-probability and tokens of each scene.
+Figures = dict[str, list[tuple[float, int]]]
+
+
+def kinds_of(scene: DialogueScene, lesson: Lesson) -> list[str]:
+    """Return the kind of each learned line of a lesson, in the order of the lines."""
+    turns = sorted(int(unit.rsplit("_", 1)[1]) for unit in lesson.learned)
+    lines = [text for _, text in scene.lines]
+    return ["opening" if turn == 1 else "answer" if "?" in lines[turn - 2] else "other" for turn in turns]
+
+
+def figures(trainer: Trainer, tokenizer: Tokenizer, scenes: Sequence[DialogueScene], whole: bool) -> Figures:
+    """Return the log-probabilities of written lines, in nats, by kind and scene."""
+    found: Figures = defaultdict(list)
+    for number, scene in enumerate(scenes):
+        of_scene: dict[str, list[tuple[float, int]]] = defaultdict(list)
+        for lesson in lessons_of(scene, number):
+            if not lesson.learned:
+                continue
+            sequence = sequence_of(lesson, [] if whole else lesson.removable(), tokenizer)
+            with torch.no_grad():
+                likely, _ = line_log_probabilities(trainer.model, sequence)
+            spans = zip(kinds_of(scene, lesson), likely.tolist(), sequence.learned, strict=False)
+            for kind, figure, (first, past_last) in spans:
+                of_scene[kind].append((figure, past_last - first))
+        for kind, values in of_scene.items():
+            found[kind].append((sum(value for value, _ in values), sum(tokens for _, tokens in values)))
+    return found
+
+
+def loss(values: Sequence[tuple[float, int]], draws: int = 2000) -> str:
+    """Return nats a token, with its interval over scenes."""
+    figures = np.array(values)
+    drawn = np.random.default_rng(1).integers(0, len(figures), (draws, len(figures)))
+    sums = -figures[drawn].sum(1)[:, 0] / figures[drawn].sum(1)[:, 1]
+    low, high = np.quantile(sums, (0.025, 0.975))
+    return f"{-figures[:, 0].sum() / figures[:, 1].sum():.2f} [{low:.2f}, {high:.2f}]"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("models", nargs="+")
+    parser.add_argument("--scenes", type=Path, default=shipped_scenes() / "held_out" / "dialogues.jsonl")
+    asked = parser.parse_args(arguments)
+    scenes = [scene for scene in read_scenes([asked.scenes]) if isinstance(scene, DialogueScene)]
+    print(f"{len(scenes)} scenes, nats a token\n")
+    print(f"| voice | prompt | {' | '.join(KINDS)} |\n|---|---|---|---|---|")
+    for name in asked.models:
+        base = load_base(name, cache_folder(), ignore_activity)
+        start = {} if base.adapters is None else matrices_of(base.adapters)
+        rank = 1 if base.adapters is None else base.adapters.rank
+        alpha = 2 if base.adapters is None else round(rank * base.adapters.scale)
+        trainer = Trainer(base.model, TuningOptions(rank=rank, alpha=alpha), Path(), {}, start)
+        trainer.adapted.eval()
+        for whole in (True, False):
+            of_kind = figures(trainer, base.tokenizer, scenes, whole)
+            cells = " | ".join(loss(of_kind[kind]) for kind in KINDS)
+            print(f"| {name} | {'whole' if whole else 'nothing removable'} | {cells} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
