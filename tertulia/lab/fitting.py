@@ -48,9 +48,9 @@ from tertulia.worlds.scenes import DialogueScene, read_scenes, shipped_scenes
 #: Scorers that the report has, the learned one first.
 SCORERS = ("at2", "attention_of_line", "beyond_neutral", "length", "random")
 
-#: Shipped scenes that no voice was taught, and how many of them are cases of a fit: none is a case of
-#: `benchmarks/cases/`, which test the learned weights.
-_SCENES, _CASES = "plain_18.jsonl", 28
+#: Shipped scenes that no voice was taught, how many of them are cases of a fit, and the first of these: none is a case
+#: of `benchmarks/cases/`, which test the learned weights.
+_SCENES, _CASES, _FIRST = ("plain_7", "plain_8"), 28, 2
 
 #: Dialogues by half: with the whole prompt, and with half of it removed at random.
 _SETTINGS: Mapping[str, dict[str, Any]] = {
@@ -145,11 +145,11 @@ def _shipped_cases(folder: Path) -> tuple[str, ...]:
     """Write scenario files of shipped scenes, evenly taken, and return their names."""
     scenes = [
         scene
-        for scene in read_scenes([shipped_scenes() / _SCENES])
+        for scene in read_scenes([shipped_scenes() / f"{name}.jsonl" for name in _SCENES])
         if isinstance(scene, DialogueScene) and scene.turn is None
     ]
     by_place = list({scene.place or "": scene for scene in scenes}.values())
-    chosen = [by_place[at * len(by_place) // _CASES] for at in range(_CASES)]
+    chosen = [by_place[_FIRST + at * len(by_place) // _CASES] for at in range(_CASES)]
     return tuple(str(_scenario_file(folder, scene)) for scene in chosen)
 
 

@@ -17,7 +17,7 @@ from support.tiny_tokenizer import tiny_tokenizer
 from tertulia.lab.tuning.course import course_of
 from tertulia.lab.tuning.lesson import Dropout, Lesson, sequence_of
 from tertulia.lab.tuning.scene_lessons import lessons_of
-from tertulia.lab.tuning.teaching import TuningPlan, lessons_of_sources, teach
+from tertulia.lab.tuning.teaching import TuningPlan, lessons_of_sources, spoken_as, teach
 from tertulia.models.local.adapters import WEIGHTS, matrices_of
 from tertulia.models.local.tokenizer import HuggingFaceTokenizer
 from tertulia.models.tuning.sequence import TrainingSequence
@@ -374,6 +374,11 @@ def test_what_was_said_in_stored_runs_is_learned(cli: Cli, tmp_path: Path, token
     dialogue = next(run for run in shown if run["scenario"].startswith("tidewell"))
     lines = {turn["text"] for turn in dialogue["turns"]}
     assert len(said & lines) >= 3
+
+
+def test_adapters_that_were_trained_further_are_opened_alone() -> None:
+    assert spoken_as("smollm2:plain+first", Path("second")) == "smollm2:plain+second"
+    assert spoken_as("smollm2:plain", "harbour") == "smollm2:plain+harbour"
 
 
 def test_the_command_says_what_is_missing(cli: Cli, tmp_path: Path) -> None:

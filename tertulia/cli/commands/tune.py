@@ -40,9 +40,7 @@ RateOption = Annotated[float, typer.Option(min=1e-7, max=0.1, help="The highest 
 BatchOption = Annotated[int, typer.Option(min=1, max=1024, help="Lessons a step.")]
 LongestOption = Annotated[int, typer.Option(min=64, max=32768, help="Tokens of a lesson, at most.")]
 HeldOutOption = Annotated[float, typer.Option(min=0, max=0.9, help="Share of scenes, or runs, that only measure.")]
-DraftsOption = Annotated[
-    bool, typer.Option("--against-drafts", help="Teach to prefer what is written to the model's own drafts, too.")
-]
+DraftsOption = Annotated[bool, typer.Option("--against-drafts", help="Prefer written lines to the model's own drafts.")]
 SeedOption = Annotated[int, typer.Option(help="Of the order of lessons, and of what is removed from their prompts.")]
 
 
@@ -70,7 +68,7 @@ def tune(
 
     Example: tertulia tune my_scenes.jsonl --name harbour && tertulia run tidewell --model smollm2:plain+harbour
     """
-    from tertulia.lab.tuning.teaching import TuningPlan, adapters_folder, taught_document
+    from tertulia.lab.tuning.teaching import TuningPlan, adapters_folder, spoken_as, taught_document
 
     plan = TuningPlan(
         base=base,
@@ -85,10 +83,9 @@ def tune(
         seed=seed,
     )
     taught = _taught(plan, sources or [], runs, store)
-    model = f"{base}+{name or out}"
+    model = spoken_as(base, name or out)
     if as_json:
-        print_json(taught_document(taught, model))
-        return
+        return print_json(taught_document(taught, model))
     for share, loss in taught.before.items():
         data().print(f"held-out loss, {share:.0%} removed: {loss:.2f} → {taught.after[share]:.2f} nats a token")
     progress().print(plain(f"{taught.lessons} lessons, {taught.steps} steps; speak with it: --model {model}"))
@@ -101,6 +98,6 @@ def _taught(plan: "TuningPlan", sources: list[Path], runs: str | None, store: st
 
     for note in [note for source in sources if source.is_dir() for note in linked_scenes(source)]:
         print_note(note)
+    kept = None if runs is None else store_path(store)
     with exit_when_interrupted(), status_line("reading what is taught") as line:
-        lessons = lessons_of_sources(sources, runs, None if runs is None else store_path(store))
-        return teach(plan, lessons, cache=cache_folder(), report=line.report)
+        return teach(plan, lessons_of_sources(sources, runs, kept), cache=cache_folder(), report=line.report)

@@ -34,12 +34,11 @@ def drafted(trainer: Trainer, sequences: Sequences, file: Path, key: Mapping[str
                 if sequence.source in _SPOKEN:
                     if place < len(kept):
                         drafts, leads = kept[place]
+                        sequence = replace(sequence, drafts=tuple(map(tuple, drafts)), leads=tuple(leads))
                     else:
-                        new = with_drafts(trainer.model, sequence, seed * 1_000_003 + place)
-                        drafts, leads = new.drafts, new.leads
-                    lines.write(json.dumps([drafts, leads]) + "\n")
+                        sequence = with_drafts(trainer.model, sequence, seed * 1_000_003 + place)
+                    lines.write(json.dumps([sequence.drafts, sequence.leads]) + "\n")
                     lines.flush()
-                    sequence = replace(sequence, drafts=tuple(map(tuple, drafts)), leads=tuple(leads))
                     place += 1
                 read.append(sequence)
             by_step.append(read)

@@ -18,7 +18,7 @@ from tertulia.lab.tuning.course import SHARES, Course, course_of
 from tertulia.lab.tuning.lesson import Dropout, Lesson
 from tertulia.lab.tuning.run_lessons import lessons_of_file, lessons_of_run
 from tertulia.lab.tuning.scene_lessons import lessons_of
-from tertulia.models.local.adapters import kept_under, read_adapters
+from tertulia.models.local.adapters import kept_under, read_adapters, split_name
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import ModelError, NotFoundError, TertuliaError, UsageError
 from tertulia.state.language_model import Activity, Report
@@ -33,7 +33,7 @@ from tertulia.worlds.catalog import FILE_ENDINGS
 from tertulia.worlds.scenes import read_scenes
 
 if TYPE_CHECKING:
-    from tertulia.models.tuning.trainer import Progress, Trainer
+    from tertulia.models.tuning.trainer import Progress, Sequences, Trainer
 
 #: The place of a training's checkpoints, in the folder of its adapters.
 _TRAINING = ".training"
@@ -93,6 +93,11 @@ def adapters_folder(name: str | None, folder: Path | None, cache: Path) -> Path:
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,60}", str(name)):
         raise UsageError(f"the name {name!r} is not made of letters, digits, _ and - alone; take another")
     return kept_under(str(name), cache)
+
+
+def spoken_as(base: str, adapters: str | Path | None) -> str:
+    """Return the name by which a base is opened with new adapters: those that were trained further are in them."""
+    return f"{split_name(base)[0]}+{adapters}"
 
 
 def lessons_of_sources(sources: Sequence[Path], runs: str | None, store: StoreAddress | None) -> list[list[Lesson]]:
@@ -177,7 +182,13 @@ def teach(plan: TuningPlan, lessons: Sequence[Sequence[Lesson]], *, cache: Path,
             steps=steps,
             seed=plan.seed,
         )
-        about = {"base": plan.base, "base_hash": base.hash, "lessons": len(course.lessons), "data": _digest(course)}
+        about = {
+            "base": split_name(plan.base)[0],
+            "base_hash": base.hash,
+            "adapters_before": None if base.adapters is None else base.adapters.hash,
+            "lessons": len(course.lessons),
+            "data": _digest(course),
+        }
         key = {**about, "dropout": asdict(plan.dropout), "longest": plan.longest, "against_drafts": plan.against_drafts}
         made = key | {"options": asdict(options), "epochs": plan.epochs}
         if (known := _known(plan.folder, made)) is not None:
@@ -186,7 +197,7 @@ def teach(plan: TuningPlan, lessons: Sequence[Sequence[Lesson]], *, cache: Path,
         trainer = Trainer(base.model, options, plan.folder / _TRAINING, key, start)
         measure = _Measure(trainer, course, base.tokenizer, plan.folder / _TRAINING / "before.json", key)
         before = measure.before()
-        sequences = course.sequences(base.tokenizer)
+        sequences: Sequences = course.sequences(base.tokenizer)
         if plan.against_drafts:
             sequences = drafted(trainer, sequences, plan.folder / _TRAINING / "drafts.jsonl", key, report)
         trainer.train(sequences, lambda step: report(_shown(step)))

@@ -44,7 +44,9 @@ def line_log_probabilities(model: PreTrainedModel, sequence: TrainingSequence) -
     """
     read = len(sequence.tokens)
     tokens, positions, begins = list(sequence.tokens), list(range(read)), [read]
-    before, targets, owners = [], [], []
+    before: list[int] = []
+    targets: list[int] = []
+    owners: list[int] = []
     count = len(sequence.learned)
     for number, (first, past_last) in enumerate(sequence.learned):
         before += range(first - 1, past_last - 1)
