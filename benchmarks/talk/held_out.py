@@ -1,9 +1,8 @@
 """Held-out loss of voices by kind of line: `python -m benchmarks.talk.held_out MODEL ... [--scenes FILE]`.
 
 Each written dialogue of a file is read as both people have it, with whole prompts and with all removable units gone.
-The table has nats a token of *openings*, *answers* (the line before asks), and *other* lines, with 95 % bootstrap
-intervals over scenes, so that voices of other recipes (`tertulia tune`) can be compared: more scenes, more epochs,
-another rank.
+The table has nats a token of *openings*, *answers* (a question mark is in the line before), and *other* lines, with
+95 % bootstrap intervals over scenes.
 """
 
 import argparse
@@ -19,7 +18,7 @@ from tertulia.lab.tuning.lesson import Lesson, sequence_of
 from tertulia.lab.tuning.scene_lessons import lessons_of
 from tertulia.models.local.adapters import matrices_of
 from tertulia.models.tuning.base import load_base
-from tertulia.models.tuning.preferences import line_log_probabilities
+from tertulia.models.tuning.likelihoods import line_log_probabilities
 from tertulia.models.tuning.trainer import Trainer, TuningOptions
 from tertulia.state.language_model import Tokenizer, ignore_activity
 from tertulia.worlds.scenes import DialogueScene, read_scenes, shipped_scenes
@@ -48,7 +47,7 @@ def figures(trainer: Trainer, tokenizer: Tokenizer, scenes: Sequence[DialogueSce
             sequence = sequence_of(lesson, [] if whole else lesson.removable(), tokenizer)
             with torch.no_grad():
                 likely, _ = line_log_probabilities(trainer.model, sequence)
-            spans = zip(kinds_of(scene, lesson), likely.tolist(), sequence.learned, strict=False)
+            spans = zip(kinds_of(scene, lesson), likely.tolist(), sequence.learned, strict=True)
             for kind, figure, (first, past_last) in spans:
                 of_scene[kind].append((figure, past_last - first))
         for kind, values in of_scene.items():
@@ -58,17 +57,17 @@ def figures(trainer: Trainer, tokenizer: Tokenizer, scenes: Sequence[DialogueSce
 
 def loss(values: Sequence[tuple[float, int]], draws: int = 2000) -> str:
     """Return nats a token, with its interval over scenes."""
-    figures = np.array(values)
-    drawn = np.random.default_rng(1).integers(0, len(figures), (draws, len(figures)))
-    sums = -figures[drawn].sum(1)[:, 0] / figures[drawn].sum(1)[:, 1]
+    both = np.array(values)
+    drawn = both[np.random.default_rng(1).integers(0, len(both), (draws, len(both)))].sum(1)
+    sums = -drawn[:, 0] / drawn[:, 1]
     low, high = np.quantile(sums, (0.025, 0.975))
-    return f"{-figures[:, 0].sum() / figures[:, 1].sum():.2f} [{low:.2f}, {high:.2f}]"
+    return f"{-both[:, 0].sum() / both[:, 1].sum():.2f} [{low:.2f}, {high:.2f}]"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("models", nargs="+")
+    parser.add_argument("models", nargs="+", help="voices, as --model takes them")
     parser.add_argument("--scenes", type=Path, default=shipped_scenes() / "held_out" / "dialogues.jsonl")
     asked = parser.parse_args(arguments)
     scenes = [scene for scene in read_scenes([asked.scenes]) if isinstance(scene, DialogueScene)]
@@ -77,6 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in asked.models:
         base = load_base(name, cache_folder(), ignore_activity)
         start = {} if base.adapters is None else matrices_of(base.adapters)
+        # Fresh adapters change nothing, of whatever rank.
         rank = 1 if base.adapters is None else base.adapters.rank
         alpha = 2 if base.adapters is None else round(rank * base.adapters.scale)
         trainer = Trainer(base.model, TuningOptions(rank=rank, alpha=alpha), Path(), {}, start)

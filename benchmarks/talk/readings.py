@@ -2,7 +2,8 @@
 
 A file of `benchmarks/talk/labels/` has a conversation a line, with its case, the voice and how it was decoded, its
 lines, and what two readers said of each line, not knowing the voice: whether it makes sense at its place, its faults,
-and whether a detail that it states is right. Shares are means over both readers; the difference in the share of
+and whether the details that it states are right; and whether the conversation came to the matter between the two. A
+detail can be wrong without being the line's fault. Shares are means over both readers; the difference in the share of
 sensible lines is from the first voice of a file, over cases, with its 95 % bootstrap interval.
 """
 
@@ -22,7 +23,7 @@ FAULTS = ("filler", "denial", "person", "fact", "disconnected", "repeats", "brok
 Conversation = dict[str, Any]
 
 
-def rows(conversations: Sequence[Conversation]) -> dict[str, list[Conversation]]:
+def by_voice(conversations: Sequence[Conversation]) -> dict[str, list[Conversation]]:
     """Return the conversations by voice and decoder, in the order of the file."""
     found: dict[str, list[Conversation]] = defaultdict(list)
     for one in conversations:
@@ -35,7 +36,7 @@ def labels_of(conversations: Sequence[Conversation]) -> list[dict[str, Any]]:
     return [label for one in conversations for line in one["lines"] for label in line["readers"]]
 
 
-def by_case(conversations: Sequence[Conversation]) -> dict[str, float]:
+def sense_by_case(conversations: Sequence[Conversation]) -> dict[str, float]:
     """Return the share of sensible lines of each case."""
     found: dict[str, list[int]] = defaultdict(list)
     for one in conversations:
@@ -43,7 +44,7 @@ def by_case(conversations: Sequence[Conversation]) -> dict[str, float]:
     return {case: float(np.mean(said)) for case, said in sorted(found.items())}
 
 
-def difference(first: dict[str, float], other: dict[str, float], draws: int = 5000) -> str:
+def difference_from(first: dict[str, float], other: dict[str, float], draws: int = 5000) -> str:
     """Return the mean difference over cases, in points, with its interval."""
     figures = 100 * np.array([other[case] - first[case] for case in first])
     drawn = np.random.default_rng(1).choice(figures, (draws, len(figures))).mean(1)
@@ -59,7 +60,7 @@ def agreement(conversations: Sequence[Conversation]) -> float:
 
 
 def percent(values: Sequence[bool]) -> str:
-    """Return a share."""
+    """Return the percentage of true values, or – without any."""
     return f"{100 * np.mean(values):.0f}" if values else "–"
 
 
@@ -67,8 +68,8 @@ def table(conversations: Sequence[Conversation]) -> list[str]:
     """Return the table of a file."""
     head = ["voice, decoder", "lines", "sense", "from the first", "openings", *FAULTS, "details right", "to the matter"]
     printed = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    found = rows(conversations)
-    first = by_case(next(iter(found.values())))
+    found = by_voice(conversations)
+    first = sense_by_case(next(iter(found.values())))
     for name, told in found.items():
         labels = labels_of(told)
         openings = [label["sense"] == 1 for one in told for label in one["lines"][0]["readers"]]
@@ -77,7 +78,7 @@ def table(conversations: Sequence[Conversation]) -> list[str]:
             name,
             str(len(labels) // 2),
             percent([label["sense"] == 1 for label in labels]),
-            difference(first, by_case(told)),
+            difference_from(first, sense_by_case(told)) if printed[2:] else "–",
             percent(openings),
             *(percent([fault in label["faults"] for label in labels]) for fault in FAULTS),
             percent(stated),

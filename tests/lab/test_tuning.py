@@ -29,6 +29,7 @@ from tertulia.worlds.scenes import read_scenes
 safetensors = on_use("safetensors.torch")
 torch = on_use("torch")
 preferences = on_use("tertulia.models.tuning.preferences")
+likelihoods = on_use("tertulia.models.tuning.likelihoods")
 training = on_use("tertulia.models.tuning.trainer")
 bases = on_use("tertulia.models.tuning.base")
 
@@ -270,7 +271,7 @@ def test_written_lines_lead_over_the_models_own_drafts_afterwards(base: Path, tm
             opened.model, training.TuningOptions(rank=2, alpha=4), tmp_path / "measured", {}, start
         )
         trainer.adapted.eval()
-        lines, drafts = preferences.line_log_probabilities(trainer.model, drawn)
+        lines, drafts = likelihoods.line_log_probabilities(trainer.model, drawn)
         return float((lines - drafts).detach().mean())
 
     first = bases.load_base(str(base), tmp_path, ignore_activity)
@@ -288,11 +289,11 @@ def test_a_draft_is_read_as_if_it_stood_in_the_place_of_the_line(base: Path, tmp
     found = lessons_of_sources([scenes_of_many(tmp_path)], None, None)
     opened = bases.load_base(str(base), tmp_path, ignore_activity)
     drawn = preferences.with_drafts(opened.model, sequence_of(found[0][0], [], opened.tokenizer), seed=2)
-    lines, drafts = preferences.line_log_probabilities(opened.model, drawn)
+    lines, drafts = likelihoods.line_log_probabilities(opened.model, drawn)
     for place, (first, past_last) in enumerate(drawn.learned):
         for said, figure in ((drawn.tokens[first:past_last], lines), (drawn.drafts[place], drafts)):
             read = TrainingSequence((*drawn.tokens[:first], *said), ((first, first + len(said)),), "dialogue")
-            alone, _ = preferences.line_log_probabilities(opened.model, read)
+            alone, _ = likelihoods.line_log_probabilities(opened.model, read)
             assert float(alone[0].detach()) == pytest.approx(float(figure[place].detach()), abs=1e-3)
 
 

@@ -10,24 +10,26 @@ from tertulia.models.tuning.preferences import with_drafts
 from tertulia.models.tuning.sequence import TrainingSequence
 from tertulia.models.tuning.trainer import Sequences, Trainer
 from tertulia.state.language_model import Activity, Report
+from tertulia.state.written_files import write_lines
 
 #: The kinds of lessons in which people speak; answers in other calls are only learned.
 _SPOKEN = ("dialogue", "meeting")
 
 
 def drafted(trainer: Trainer, sequences: Sequences, file: Path, key: Mapping[str, Any], report: Report) -> Sequences:
-    """Return the sequences of all steps with drafts of the model as it is before the first of them.
+    """Return the sequences by step, with drafts of the model as it is before the first of them.
 
-    They are kept in a file, a line each, so that a killed training draws none twice. The key is of its data.
+    They are kept in a file, a line each, so that a killed training draws none twice. Its first line is the key of the
+    training; the file of another one is begun anew.
     """
     steps, seed = trainer.options.steps, trainer.options.seed
     heading = json.dumps(dict(key), sort_keys=True)
     kept = _kept(file, heading)
+    write_lines(file, [heading, *map(json.dumps, kept)])
     by_step: list[list[TrainingSequence]] = []
     place = 0
     trainer.adapted.eval()
-    with file.open("w", encoding="utf-8") as lines:
-        lines.write(heading + "\n")
+    with file.open("a", encoding="utf-8") as lines:
         for step in range(steps):
             read = []
             for sequence in sequences(step):
@@ -37,8 +39,8 @@ def drafted(trainer: Trainer, sequences: Sequences, file: Path, key: Mapping[str
                         sequence = replace(sequence, drafts=tuple(map(tuple, drafts)), leads=tuple(leads))
                     else:
                         sequence = with_drafts(trainer.model, sequence, seed * 1_000_003 + place)
-                    lines.write(json.dumps([sequence.drafts, sequence.leads]) + "\n")
-                    lines.flush()
+                        lines.write(json.dumps([sequence.drafts, sequence.leads]) + "\n")
+                        lines.flush()
                     place += 1
                 read.append(sequence)
             by_step.append(read)
@@ -48,7 +50,7 @@ def drafted(trainer: Trainer, sequences: Sequences, file: Path, key: Mapping[str
 
 
 def _kept(file: Path, heading: str) -> list[tuple[list[list[int]], list[float]]]:
-    """Return the drafts and leads that a file has, if they are of this data."""
+    """Return the drafts and leads that a file has, if it has this heading."""
     try:
         first, *lines = file.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError):

@@ -1,7 +1,7 @@
 """Preferences: written lines before the model's own drafts in their place.
 
-A sequence and a draft for each of its learned spans are read in one pass: a draft's tokens stand behind the sequence,
-have the positions of the span's, and attend to what is before the span and to themselves.
+The *lead* of a line is how much likelier it is than its draft. Its loss is small where the lead has grown since the
+drafts were drawn.
 
 Source: Rafailov et al. 2023, arXiv 2305.18290 (DPO, Eq. 7); Chen et al. 2024, arXiv 2401.01335 (SPIN: what is rejected
 are the model's own answers).
@@ -14,10 +14,11 @@ from torch import Tensor
 from torch.nn import functional
 from transformers import PreTrainedModel
 
+from tertulia.models.tuning.likelihoods import line_log_probabilities
 from tertulia.models.tuning.sequence import TrainingSequence
 
 #: How much a difference of log-probabilities counts (DPO's β).
-STRENGTH = 0.1
+_STRENGTH = 0.1
 
 #: Drafts are drawn at this temperature, from the likeliest tokens that have this probability together.
 _TEMPERATURE, _TOP_P = 0.6, 0.9
@@ -29,54 +30,12 @@ _LONGEST = 40
 def with_drafts(model: PreTrainedModel, sequence: TrainingSequence, seed: int) -> TrainingSequence:
     """Return a sequence with a draft of the model for each learned span, and how much likelier the span is to it now.
 
-    A draft ends with the token that ends the span, or after 40.
+    A draft ends with the token that ends the span, or after 40, which is more than written lines mostly have.
     """
     drafts = _drawn(model, sequence, torch.Generator().manual_seed(seed))
     drafted = replace(sequence, drafts=tuple(tuple(draft) for draft in drafts))
     lines, others = line_log_probabilities(model, drafted)
     return replace(drafted, leads=tuple((lines - others).tolist()))
-
-
-def line_log_probabilities(model: PreTrainedModel, sequence: TrainingSequence) -> tuple[Tensor, Tensor]:
-    """Return the summed log-probabilities of the learned spans, and of the drafts in their place: `(K,)` each, nats.
-
-    Without drafts the second is 0.
-    """
-    read = len(sequence.tokens)
-    tokens, positions, begins = list(sequence.tokens), list(range(read)), [read]
-    before: list[int] = []
-    targets: list[int] = []
-    owners: list[int] = []
-    count = len(sequence.learned)
-    for number, (first, past_last) in enumerate(sequence.learned):
-        before += range(first - 1, past_last - 1)
-        targets += sequence.tokens[first:past_last]
-        owners += [number] * (past_last - first)
-    for number, draft in enumerate(sequence.drafts):
-        first = sequence.learned[number][0]
-        before += [first - 1, *range(begins[-1], begins[-1] + len(draft) - 1)]
-        targets += draft
-        owners += [count + number] * len(draft)
-        tokens += draft
-        positions += range(first, first + len(draft))
-        begins.append(len(tokens))
-    mask = torch.full((len(tokens), len(tokens)), torch.finfo(model.dtype).min, dtype=model.dtype)
-    mask[:read, :read].triu_(1)
-    for number in range(len(sequence.drafts)):
-        own = slice(begins[number], begins[number + 1])
-        mask[own, : sequence.learned[number][0]] = 0
-        mask[own, own].triu_(1)
-    device = model.device
-    hidden = model.base_model(
-        input_ids=torch.tensor(tokens, device=device)[None],
-        position_ids=torch.tensor(positions, device=device)[None],
-        attention_mask=mask.to(device)[None, None],
-        use_cache=False,
-    ).last_hidden_state[0]  # (T, D)
-    logits = model.get_output_embeddings()(hidden[torch.tensor(before, device=device)]).float()  # (L, V)
-    likely = -functional.cross_entropy(logits, torch.tensor(targets, device=device), reduction="none")
-    summed = likely.new_zeros(2 * count).index_add(0, torch.tensor(owners, device=device), likely)
-    return summed[:count], summed[count:]
 
 
 def preference_loss(sequence: TrainingSequence, lines: Tensor, drafts: Tensor) -> Tensor:
@@ -86,7 +45,7 @@ def preference_loss(sequence: TrainingSequence, lines: Tensor, drafts: Tensor) -
         lines, drafts: Log-probabilities now, `(K,)`, in nats.
     """
     grown = lines - drafts - torch.tensor(sequence.leads, device=lines.device)
-    return -functional.logsigmoid(STRENGTH * grown).sum()
+    return -functional.logsigmoid(_STRENGTH * grown).sum()
 
 
 def _drawn(model: PreTrainedModel, sequence: TrainingSequence, generator: torch.Generator) -> list[list[int]]:

@@ -24,7 +24,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from tertulia.models.tuning.preferences import line_log_probabilities, preference_loss
+from tertulia.models.tuning.likelihoods import line_log_probabilities
+from tertulia.models.tuning.preferences import preference_loss
 from tertulia.models.tuning.sequence import TrainingSequence
 from tertulia.state.errors import ModelError
 from tertulia.state.written_files import replacing
