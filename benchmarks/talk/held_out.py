@@ -12,14 +12,14 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from transformers import PreTrainedModel
 
 from tertulia.cli.environment import cache_folder
 from tertulia.lab.tuning.lesson import Lesson, sequence_of
 from tertulia.lab.tuning.scene_lessons import lessons_of
-from tertulia.models.local.adapters import matrices_of
+from tertulia.models.local.adapters import merge_adapters
 from tertulia.models.tuning.base import load_base
 from tertulia.models.tuning.likelihoods import line_log_probabilities
-from tertulia.models.tuning.trainer import Trainer, TuningOptions
 from tertulia.state.language_model import Tokenizer, ignore_activity
 from tertulia.worlds.scenes import DialogueScene, read_scenes, shipped_scenes
 
@@ -36,7 +36,7 @@ def kinds_of(scene: DialogueScene, lesson: Lesson) -> list[str]:
     return ["opening" if turn == 1 else "answer" if "?" in lines[turn - 2] else "other" for turn in turns]
 
 
-def figures(trainer: Trainer, tokenizer: Tokenizer, scenes: Sequence[DialogueScene], whole: bool) -> Figures:
+def figures(model: PreTrainedModel, tokenizer: Tokenizer, scenes: Sequence[DialogueScene], whole: bool) -> Figures:
     """Return the log-probabilities of written lines, in nats, by kind and scene."""
     found: Figures = defaultdict(list)
     for number, scene in enumerate(scenes):
@@ -46,7 +46,7 @@ def figures(trainer: Trainer, tokenizer: Tokenizer, scenes: Sequence[DialogueSce
                 continue
             sequence = sequence_of(lesson, [] if whole else lesson.removable(), tokenizer)
             with torch.no_grad():
-                likely, _ = line_log_probabilities(trainer.model, sequence)
+                likely, _ = line_log_probabilities(model, sequence)
             spans = zip(kinds_of(scene, lesson), likely.tolist(), sequence.learned, strict=True)
             for kind, figure, (first, past_last) in spans:
                 of_scene[kind].append((figure, past_last - first))
@@ -75,14 +75,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"| voice | prompt | {' | '.join(KINDS)} |\n|---|---|---|---|---|")
     for name in asked.models:
         base = load_base(name, cache_folder(), ignore_activity)
-        start = {} if base.adapters is None else matrices_of(base.adapters)
-        # Fresh adapters change nothing, of whatever rank.
-        rank = 1 if base.adapters is None else base.adapters.rank
-        alpha = 2 if base.adapters is None else round(rank * base.adapters.scale)
-        trainer = Trainer(base.model, TuningOptions(rank=rank, alpha=alpha), Path(), {}, start)
-        trainer.adapted.eval()
+        if base.adapters is not None:
+            merge_adapters(base.model, base.adapters)
         for whole in (True, False):
-            of_kind = figures(trainer, base.tokenizer, scenes, whole)
+            of_kind = figures(base.model, base.tokenizer, scenes, whole)
             cells = " | ".join(loss(of_kind[kind]) for kind in KINDS)
             print(f"| {name} | {'whole' if whole else 'nothing removable'} | {cells} |", flush=True)
 

@@ -1,7 +1,7 @@
 """Tables of blind readings: `python -m benchmarks.talk.readings [FILE ...]`.
 
 A file of `benchmarks/talk/labels/` has a conversation a line, with its case, the voice and how it was decoded, its
-lines, and what two readers said of each line, not knowing the voice: whether it makes sense at its place, its faults,
+lines, and how two readers labelled each line, not knowing the voice: whether it makes sense at its place, its faults,
 and whether the details that it states are right; and whether the conversation came to the matter between the two. A
 detail can be wrong without being the line's fault. Shares are means over both readers; the difference in the share of
 sensible lines is from the first voice of a file, over cases, with its 95 % bootstrap interval.
@@ -26,22 +26,23 @@ Conversation = dict[str, Any]
 def by_voice(conversations: Sequence[Conversation]) -> dict[str, list[Conversation]]:
     """Return the conversations by voice and decoder, in the order of the file."""
     found: dict[str, list[Conversation]] = defaultdict(list)
-    for one in conversations:
-        found[f"{one['voice']}, {one['decoder']}"].append(one)
+    for conversation in conversations:
+        found[f"{conversation['voice']}, {conversation['decoder']}"].append(conversation)
     return found
 
 
 def labels_of(conversations: Sequence[Conversation]) -> list[dict[str, Any]]:
-    """Return what readers said of all lines of conversations."""
-    return [label for one in conversations for line in one["lines"] for label in line["readers"]]
+    """Return the labels of all lines, those of the two readers one after the other."""
+    lines = [line for conversation in conversations for line in conversation["lines"]]
+    return [label for line in lines for label in line["readers"]]
 
 
 def sense_by_case(conversations: Sequence[Conversation]) -> dict[str, float]:
     """Return the share of sensible lines of each case."""
     found: dict[str, list[int]] = defaultdict(list)
-    for one in conversations:
-        found[one["case"]] += [label["sense"] for label in labels_of([one])]
-    return {case: float(np.mean(said)) for case, said in sorted(found.items())}
+    for conversation in conversations:
+        found[conversation["case"]] += [label["sense"] for label in labels_of([conversation])]
+    return {case: float(np.mean(labels)) for case, labels in sorted(found.items())}
 
 
 def difference_from(first: dict[str, float], other: dict[str, float], draws: int = 5000) -> str:
@@ -54,7 +55,7 @@ def difference_from(first: dict[str, float], other: dict[str, float], draws: int
 
 def agreement(conversations: Sequence[Conversation]) -> float:
     """Return Cohen's κ of the two readers on sense."""
-    both = np.array([[label["sense"] for label in line["readers"]] for one in conversations for line in one["lines"]])
+    both = np.array([label["sense"] for label in labels_of(conversations)]).reshape(-1, 2)
     chance = both[:, 0].mean() * both[:, 1].mean() + (1 - both[:, 0].mean()) * (1 - both[:, 1].mean())
     return float(((both[:, 0] == both[:, 1]).mean() - chance) / (1 - chance))
 
@@ -70,19 +71,19 @@ def table(conversations: Sequence[Conversation]) -> list[str]:
     printed = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     found = by_voice(conversations)
     first = sense_by_case(next(iter(found.values())))
-    for name, told in found.items():
-        labels = labels_of(told)
-        openings = [label["sense"] == 1 for one in told for label in one["lines"][0]["readers"]]
+    for name, of_voice in found.items():
+        labels = labels_of(of_voice)
+        openings = [label["sense"] == 1 for conversation in of_voice for label in conversation["lines"][0]["readers"]]
         stated = [label["fact"] == "right" for label in labels if label["fact"] != "none"]
         cells = [
             name,
             str(len(labels) // 2),
             percent([label["sense"] == 1 for label in labels]),
-            difference_from(first, sense_by_case(told)) if printed[2:] else "–",
+            difference_from(first, sense_by_case(of_voice)) if printed[2:] else "–",
             percent(openings),
             *(percent([fault in label["faults"] for label in labels]) for fault in FAULTS),
             percent(stated),
-            percent([said == 1 for one in told for said in one["matter"]]),
+            percent([label == 1 for conversation in of_voice for label in conversation["matter"]]),
         ]
         printed.append(f"| {' | '.join(cells)} |")
     return printed

@@ -14,9 +14,9 @@ def test_the_labels_are_whole_and_their_tables_are_in_the_page() -> None:
     assert files
     for file in files:
         conversations = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-        for one in conversations:
-            assert len(one["matter"]) == 2
-            for line in one["lines"]:
+        for conversation in conversations:
+            assert len(conversation["matter"]) == 2
+            for line in conversation["lines"]:
                 assert len(line["readers"]) == 2
                 for label in line["readers"]:
                     assert label["sense"] in {0, 1}

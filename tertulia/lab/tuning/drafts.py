@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -26,24 +27,23 @@ def drafted(trainer: Trainer, sequences: Sequences, file: Path, key: Mapping[str
     heading = json.dumps(dict(key), sort_keys=True)
     kept = _kept(file, heading)
     write_lines(file, [heading, *map(json.dumps, kept)])
+    places = count()
     by_step: list[list[TrainingSequence]] = []
-    place = 0
     trainer.adapted.eval()
     with file.open("a", encoding="utf-8") as lines:
+
+        def with_kept(sequence: TrainingSequence) -> TrainingSequence:
+            if (place := next(places)) < len(kept):
+                drafts, leads = kept[place]
+                return replace(sequence, drafts=tuple(map(tuple, drafts)), leads=tuple(leads))
+            drawn = with_drafts(trainer.model, sequence, seed * 1_000_003 + place)
+            lines.write(json.dumps([drawn.drafts, drawn.leads]) + "\n")
+            lines.flush()
+            return drawn
+
         for step in range(steps):
-            read = []
-            for sequence in sequences(step):
-                if sequence.source in _SPOKEN:
-                    if place < len(kept):
-                        drafts, leads = kept[place]
-                        sequence = replace(sequence, drafts=tuple(map(tuple, drafts)), leads=tuple(leads))
-                    else:
-                        sequence = with_drafts(trainer.model, sequence, seed * 1_000_003 + place)
-                        lines.write(json.dumps([sequence.drafts, sequence.leads]) + "\n")
-                        lines.flush()
-                    place += 1
-                read.append(sequence)
-            by_step.append(read)
+            read = sequences(step)
+            by_step.append([with_kept(sequence) if sequence.source in _SPOKEN else sequence for sequence in read])
             report(Activity(f"drafts for step {step + 1} of {steps}", (step + 1) / steps))
     trainer.adapted.train()
     return by_step.__getitem__

@@ -189,8 +189,8 @@ def teach(plan: TuningPlan, lessons: Sequence[Sequence[Lesson]], *, cache: Path,
             "lessons": len(course.lessons),
             "data": _digest(course),
         }
-        key = {**about, "dropout": asdict(plan.dropout), "longest": plan.longest, "seed": plan.seed}
-        key |= {"against_drafts": plan.against_drafts}
+        settings = {"longest": plan.longest, "seed": plan.seed, "against_drafts": plan.against_drafts}
+        key = {**about, **settings, "dropout": asdict(plan.dropout)}
         made = key | {"options": asdict(options), "epochs": plan.epochs}
         if (known := _known(plan.folder, made)) is not None:
             return Taught(plan.folder, len(course.lessons), steps, *known)

@@ -1,8 +1,7 @@
 """A description is cut into facts: prose, Markdown, W++, lists in brackets; and its macros."""
 
-import time
-
 import pytest
+from support.cpu_time import cpu_time_below
 
 from tertulia.worlds.characters.examples import examples_of, parted
 from tertulia.worlds.characters.facts import facts_of
@@ -74,8 +73,7 @@ def test_a_conversation_in_a_description_is_told_apart() -> None:
 )  # fmt: skip
 def test_no_text_of_a_file_takes_long(hostile: str) -> None:
     """A pattern that goes back over a text would take minutes."""
-    start = time.process_time()
-    text, _ = resolved(hostile, "Mirela")
-    facts_of(text, "Mirela")
-    examples_of(hostile, ("Mirela",))
-    assert time.process_time() - start < 10
+    with cpu_time_below(10):
+        text, _ = resolved(hostile, "Mirela")
+        facts_of(text, "Mirela")
+        examples_of(hostile, ("Mirela",))
