@@ -1,6 +1,6 @@
 """Scenes: written conversations from which a model learns to talk, as JSON Lines.
 
-Each line of a file is a scene of one of six forms, told by its key `form`; a line without one is a `dialogue`. The
+Each line of a file is a scene of one of seven forms, told by its key `form`; a line without one is a `dialogue`. The
 shipped scenes lie in `tertulia/worlds/scenes/`, and docs/scenes.md is their card.
 """
 
@@ -202,6 +202,32 @@ class PairScene(Record):
     contradicts: Text
 
 
+class DraftsScene(Record):
+    """A conversation of two so far, and drafts of a model for the next line, with the grades that a reader gave them.
+
+    Grade 2: it makes sense and carries the conversation on; 1: it makes sense, and says little; 0: it makes none.
+    """
+
+    form: Literal["drafts"]
+    time: Moment
+    place: Text | None = None
+    people: tuple[ScenePerson, ScenePerson]
+    lines: tuple[Line, ...] = ()
+    speaker: Name
+    drafts: tuple[tuple[Text, Literal[0, 1, 2]], ...] = Field(min_length=2)
+
+    @model_validator(mode="after")
+    def _check(self) -> "DraftsScene":
+        names = [person.name for person in self.people]
+        _require_speakers(names, [*self.lines, (self.speaker, "")], all_speak=False)
+        return self
+
+    @property
+    def began(self) -> datetime:
+        """When it begins."""
+        return datetime.fromisoformat(self.time)
+
+
 class EndingScene(Record):
     """A line, the reply, and whether they part after it."""
 
@@ -224,7 +250,7 @@ class RewritingScene(Record):
     rewritten: Text
 
 
-Scene = DialogueScene | MeetingScene | AlbumScene | PairScene | EndingScene | RewritingScene
+Scene = DialogueScene | MeetingScene | AlbumScene | PairScene | DraftsScene | EndingScene | RewritingScene
 
 _SCENE: TypeAdapter[Scene] = TypeAdapter(Annotated[Scene, Field(discriminator="form")])
 

@@ -28,7 +28,6 @@ from tertulia.worlds.scenes import read_scenes
 
 safetensors = on_use("safetensors.torch")
 torch = on_use("torch")
-preferences = on_use("tertulia.models.tuning.preferences")
 likelihoods = on_use("tertulia.models.tuning.likelihoods")
 training = on_use("tertulia.models.tuning.trainer")
 bases = on_use("tertulia.models.tuning.base")
@@ -260,41 +259,60 @@ def test_what_is_held_out_is_likelier_afterwards_and_the_adapters_open(base: Pat
     assert model.id == f"{base}+{tmp_path / 'voice'}"
 
 
-def test_written_lines_lead_over_the_models_own_drafts_afterwards(base: Path, tmp_path: Path) -> None:
-    found = lessons_of_sources([scenes_of_many(tmp_path)], None, None)
-    against = plan(base, tmp_path / "voice", epochs=3, against_drafts=True)
-
-    def grown(folder: Path | None) -> float:
-        opened = bases.load_base(str(base) if folder is None else f"{base}+{folder}", tmp_path, ignore_activity)
-        start = {} if opened.adapters is None else matrices_of(opened.adapters)
-        trainer = training.Trainer(
-            opened.model, training.TuningOptions(rank=2, alpha=4), tmp_path / "measured", {}, start
+def graded_of_many(folder: Path) -> Path:
+    """Write drafts of the third line, of which those that name the leak are good."""
+    many = []
+    for number in range(8):
+        drafts = [[f"She leaks in {number} places.", 2], ["I see.", 1], [f"You sold my {number} nets.", 0]]
+        about = {key: TWO[key] for key in ("time", "place", "people")}
+        many.append(
+            {**about, "form": "drafts", "lines": TWO["lines"][:2], "speaker": "Ovidiu Crainic", "drafts": drafts}
         )
+    return write(folder, *many)
+
+
+def test_better_drafts_lead_over_worse_ones_afterwards(base: Path, tmp_path: Path) -> None:
+    found = lessons_of_sources([graded_of_many(tmp_path)], None, None)
+
+    def likelihoods_of(name: str) -> list[float]:
+        opened = bases.load_base(name, tmp_path, ignore_activity)
+        start = {} if opened.adapters is None else matrices_of(opened.adapters)
+        options = training.TuningOptions(rank=2, alpha=4)
+        trainer = training.Trainer(opened.model, options, tmp_path / "measured", {}, start)
         trainer.adapted.eval()
-        lines, drafts = likelihoods.line_log_probabilities(trainer.model, drawn)
-        return float((lines - drafts).detach().mean())
+        sequence = sequence_of(found[0][0], [], opened.tokenizer)
+        _, drafts = likelihoods.token_log_probabilities(trainer.model, sequence)
+        return [float(logs[: draft.text].detach().mean()) for draft, logs in zip(sequence.drafts, drafts, strict=True)]
 
-    first = bases.load_base(str(base), tmp_path, ignore_activity)
-    sequence = sequence_of(found[0][0], [], first.tokenizer)
-    drawn = preferences.with_drafts(first.model, sequence, seed=1)
-    assert len(drawn.drafts) == len(sequence.learned)
-    assert drawn.drafts == preferences.with_drafts(first.model, sequence, seed=1).drafts
-    before = grown(None)
-    assert sum(drawn.leads) / len(drawn.leads) == pytest.approx(before, abs=1e-3)
-    taught = teach(against, found, cache=tmp_path, report=ignore_activity)
-    assert grown(taught.folder) > before + 1
+    before = likelihoods_of(str(base))
+    taught = teach(plan(base, tmp_path / "voice", epochs=3), found, cache=tmp_path, report=ignore_activity)
+    good, fair, bad = (now - then for now, then in zip(likelihoods_of(f"{base}+{taught.folder}"), before, strict=True))
+    assert good > fair > bad
+    assert good > bad + 0.5
+    assert all(taught.after[share] < loss for share, loss in taught.before.items())
 
 
-def test_a_draft_is_read_as_if_it_stood_in_the_place_of_the_line(base: Path, tmp_path: Path) -> None:
-    found = lessons_of_sources([scenes_of_many(tmp_path)], None, None)
+def test_drafts_that_are_all_equally_bad_teach_nothing(tmp_path: Path) -> None:
+    scenes = [json.loads(line) for line in graded_of_many(tmp_path).read_text().splitlines()]
+    bad = [{**scene, "drafts": [[text, 0] for text, _ in scene["drafts"]]} for scene in scenes]
+    assert len(lessons(tmp_path, *bad, scenes[0])) == 1
+    with pytest.raises(TertuliaError, match="nothing to learn"):
+        lessons_of_sources([write(tmp_path, *bad)], None, None)
+
+
+def test_a_draft_is_read_as_if_it_stood_alone_behind_its_prompt(base: Path, tmp_path: Path) -> None:
+    found = lessons_of_sources([graded_of_many(tmp_path)], None, None)
     opened = bases.load_base(str(base), tmp_path, ignore_activity)
-    drawn = preferences.with_drafts(opened.model, sequence_of(found[0][0], [], opened.tokenizer), seed=2)
-    lines, drafts = likelihoods.line_log_probabilities(opened.model, drawn)
-    for place, (first, past_last) in enumerate(drawn.learned):
-        for said, figure in ((drawn.tokens[first:past_last], lines), (drawn.drafts[place], drafts)):
-            read = TrainingSequence((*drawn.tokens[:first], *said), ((first, first + len(said)),), "dialogue")
-            alone, _ = likelihoods.line_log_probabilities(opened.model, read)
-            assert float(alone[0].detach()) == pytest.approx(float(figure[place].detach()), abs=1e-3)
+    sequence = sequence_of(found[0][0], [], opened.tokenizer)
+    assert [draft.grade for draft in sequence.drafts] == [2, 1, 0]
+    _, drafts = likelihoods.token_log_probabilities(opened.model, sequence)
+    for draft, logs in zip(sequence.drafts, drafts, strict=True):
+        assert opened.tokenizer.decode(draft.tokens[: draft.text]) in {text for text, _ in found[0][0].drafts}
+        whole, read = (*sequence.tokens, *draft.tokens), len(sequence.tokens)
+        ((alone,), _) = likelihoods.token_log_probabilities(
+            opened.model, TrainingSequence(whole, ((read, len(whole)),), "drafts")
+        )
+        torch.testing.assert_close(alone, logs, rtol=0, atol=1e-3)
 
 
 @pytest.fixture(scope="module")
@@ -310,18 +328,14 @@ class Killed(BaseException):
     """Ends a training as a kill does: nothing of it is caught."""
 
 
-@pytest.mark.parametrize("against_drafts", [False, True])
 def test_a_training_killed_ends_as_an_undisturbed_one(
-    base: Path, undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, against_drafts: bool
+    base: Path, undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tertulia.models.tuning.trainer._CHECKPOINT_S", 0.0)
     found = lessons_of_sources([scenes_of_many(tmp_path)], None, None)
-    if against_drafts:
-        undisturbed = tmp_path / "undisturbed"
-        teach(plan(base, undisturbed, against_drafts=True), found, cache=tmp_path, report=ignore_activity)
-    killed = plan(base, tmp_path / "killed", against_drafts=against_drafts)
+    killed = plan(base, tmp_path / "killed")
     seen = []
-    for last in (*(["drafts for step 3 "] if against_drafts else []), "step 2 ", "step 4 "):
+    for last in ("step 2 ", "step 4 "):
 
         def kill(activity: Activity, last: str = last) -> None:
             seen.append(activity.text)

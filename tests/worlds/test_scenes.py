@@ -9,6 +9,7 @@ from tertulia.worlds.catalog import SHIPPED, TOWNS, list_cases, resolve
 from tertulia.worlds.scenes import (
     AlbumScene,
     DialogueScene,
+    DraftsScene,
     MeetingScene,
     PairScene,
     Scene,
@@ -30,7 +31,7 @@ def dialogues(scenes: list[Scene]) -> list[DialogueScene]:
 def names_of(scene: Scene) -> list[str]:
     """Return the names of a scene's people."""
     match scene:
-        case DialogueScene() | MeetingScene():
+        case DialogueScene() | DraftsScene() | MeetingScene():
             return [person.name for person in scene.people]
         case AlbumScene():
             return [scene.asker.name, scene.answerer.name]
@@ -54,6 +55,18 @@ def test_every_person_of_a_dialogue_remembers_and_speaks(dialogues: list[Dialogu
         assert 8 <= len(scene.lines) <= 12
         speakers = [speaker for speaker, _ in scene.lines]
         assert all(a != b for a, b in pairwise(speakers))
+
+
+def test_drafts_are_graded_differently_and_are_of_conversations_that_are_not_held_out(scenes: list[Scene]) -> None:
+    graded = [scene for scene in scenes if isinstance(scene, DraftsScene)]
+    assert len(graded) > 1_000
+    grades = [grade for scene in graded for _, grade in scene.drafts]
+    assert all(grades.count(grade) > 1_000 for grade in (0, 1, 2))
+    held_out = {name for scene in read_scenes([shipped_scenes() / "held_out"]) for name in names_of(scene)}
+    assert not held_out & {name for scene in graded for name in names_of(scene)}
+    for scene in graded:
+        texts = [text for text, _ in scene.drafts]
+        assert len(set(texts)) == len(texts)
 
 
 def test_lines_recite_memories_seldom(dialogues: list[DialogueScene]) -> None:

@@ -40,7 +40,6 @@ RateOption = Annotated[float, typer.Option(min=1e-7, max=0.1, help="The highest 
 BatchOption = Annotated[int, typer.Option(min=1, max=1024, help="Lessons a step.")]
 LongestOption = Annotated[int, typer.Option(min=64, max=32768, help="Tokens of a lesson, at most.")]
 HeldOutOption = Annotated[float, typer.Option(min=0, max=0.9, help="Share of scenes, or runs, that only measure.")]
-DraftsOption = Annotated[bool, typer.Option("--against-drafts", help="Prefer written lines to the model's own drafts.")]
 SeedOption = Annotated[int, typer.Option(help="Of the order of lessons, and of what is removed from their prompts.")]
 
 
@@ -56,7 +55,6 @@ def tune(
     batch: BatchOption = 8,
     longest: LongestOption = 1600,
     held_out: HeldOutOption = 0.05,
-    against_drafts: DraftsOption = False,
     seed: SeedOption = 1,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -79,7 +77,6 @@ def tune(
         batch=batch,
         longest=longest,
         held_out=held_out,
-        against_drafts=against_drafts,
         seed=seed,
     )
     taught = _taught(plan, sources or [], runs, store)

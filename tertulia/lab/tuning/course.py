@@ -40,7 +40,7 @@ class Course:
                 generator = keyed_generator(self.seed, round=place, node="dropout")
                 removed = self.dropout.draw(lesson.removable(), generator)
                 read.append(shortened(sequence_of(lesson, removed, tokenizer), self.longest))
-            return [sequence for sequence in read if sequence.learned]
+            return [sequence for sequence in read if sequence.learned or sequence.drafts]
 
         return of_step
 
@@ -51,7 +51,7 @@ class Course:
             units = lesson.removable()
             removed = keyed_generator(self.seed, round=place, node="held_out").sample(units, round(share * len(units)))
             read.append(shortened(sequence_of(lesson, removed, tokenizer), self.longest))
-        return [sequence for sequence in read if sequence.learned]
+        return [sequence for sequence in read if sequence.count]
 
     def _order(self, epoch: int) -> list[int]:
         order = list(range(len(self.lessons)))
@@ -66,14 +66,14 @@ def course_of(
     learned: list[Lesson] = []
     measured: list[Lesson] = []
     for number, of_source in enumerate(by_source):
-        lessons = [lesson for lesson in of_source if lesson.learned or lesson.answer]
+        lessons = [lesson for lesson in of_source if lesson.learned or lesson.answer or lesson.drafts]
         is_held_out = keyed_generator(seed, round=number, node="split").random() < held_out
         (measured if is_held_out else learned).extend(lessons)
     return Course(tuple(learned or measured), tuple(measured), dropout, seed, batch, longest)
 
 
 def shortened(sequence: TrainingSequence, longest: int) -> TrainingSequence:
-    """Return the beginning of a sequence, of so many tokens at most."""
+    """Return the beginning of a sequence, of so many tokens at most; drafts come after all of it, or not at all."""
     if len(sequence.tokens) <= longest:
         return sequence
     spans = tuple((first, min(last, longest)) for first, last in sequence.learned if first < longest)

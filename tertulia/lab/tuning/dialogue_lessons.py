@@ -12,7 +12,7 @@ from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt, reply_
 from tertulia.prompts.examples import exchanges
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Case, Dialogue, Memory, Participant, Persona, Prompt, Turn, Utterance
-from tertulia.worlds.scenes import DialogueScene, PairScene, ScenePerson
+from tertulia.worlds.scenes import DialogueScene, DraftsScene, PairScene, ScenePerson
 
 #: The share of dialogues with human needs in the prompts.
 _WITH_NEEDS = 0.15
@@ -22,9 +22,10 @@ _OPENS = 0.6
 _RECITED = 5
 
 
-def case_of(scene: DialogueScene) -> Case:
+def case_of(scene: DialogueScene | DraftsScene) -> Case:
     """Return the case that a scene is: the first speaker comes across the other."""
-    first = scene.lines[0][0]
+    first = scene.lines[0][0] if scene.lines else scene.speaker
+    previous = scene.previous if isinstance(scene, DialogueScene) else ()
     initiator, partner = sorted(scene.people, key=lambda person: person.name != first)
     return Case(
         scenario="scene",
@@ -37,7 +38,7 @@ def case_of(scene: DialogueScene) -> Case:
                 time=datetime.fromisoformat(talk.time),
                 utterances=tuple(Utterance(speaker=speaker, text=text) for speaker, text in talk.lines),
             )
-            for talk in scene.previous
+            for talk in previous
         ),
     )
 
@@ -77,10 +78,31 @@ def dialogue_lesson(case: Case, lines: Sequence[tuple[str, str]], name: str, gen
     the example.
     """
     parameters = Parameters()
+    material = _material(case, lines, name, generator)
+    blocks = "bhmpec" if material.human_needs else parameters.blocks
+    prompt = assemble_prompt(material, "chat_turns", blocks, parameters.removable_blocks)
+    learned = unrecited(spoken_units(prompt), prompt)
+    if lines[0][0] == name:
+        if generator.random() < _OPENS:
+            prompt = _as_opened(prompt, material, blocks, parameters)
+        else:
+            learned.pop("current_dialogue.turn_1", None)
+    return Lesson("dialogue", prompt, learned)
+
+
+def drafts_lesson(scene: DraftsScene, generator: random.Random) -> Lesson:
+    """Return a dialogue as the next speaker has it, and the drafts of the next line."""
+    parameters = Parameters()
+    material = replace(_material(case_of(scene), scene.lines, scene.speaker, generator), human_needs=None)
+    prompt = assemble_prompt(material, "chat_turns", parameters.blocks, parameters.removable_blocks)
+    return Lesson("drafts", prompt, drafts=scene.drafts)
+
+
+def _material(case: Case, lines: Sequence[tuple[str, str]], name: str, generator: random.Random) -> UtteranceMaterial:
     memories = list(case.participant(name).memories)
     generator.shuffle(memories)
     needs = draw_human_needs(generator) if generator.random() < _WITH_NEEDS else None
-    material = UtteranceMaterial(
+    return UtteranceMaterial(
         start=case,
         speaker=name,
         listeners=[case.other(name).persona.name],
@@ -90,15 +112,6 @@ def dialogue_lesson(case: Case, lines: Sequence[tuple[str, str]], name: str, gen
         asks_ending=False,
         exchange=generator.choice(exchanges()),
     )
-    blocks = "bhmpec" if needs else parameters.blocks
-    prompt = assemble_prompt(material, "chat_turns", blocks, parameters.removable_blocks)
-    learned = unrecited(spoken_units(prompt), prompt)
-    if lines[0][0] == name:
-        if generator.random() < _OPENS:
-            prompt = _as_opened(prompt, material, blocks, parameters)
-        else:
-            learned.pop("current_dialogue.turn_1", None)
-    return Lesson("dialogue", prompt, learned)
 
 
 def spoken_units(prompt: Prompt) -> dict[str, str]:

@@ -9,7 +9,8 @@ import random
 from dataclasses import dataclass, field
 from typing import Any
 
-from tertulia.models.tuning.sequence import TrainingSequence
+from tertulia.models.tuning.sequence import Draft, TrainingSequence
+from tertulia.prompts.assemble import reply_prefix_of
 from tertulia.prompts.remove import remove_units
 from tertulia.prompts.render import as_messages, render
 from tertulia.state.language_model import Tokenizer
@@ -24,12 +25,14 @@ class Lesson:
         source: The kind of call that it teaches: `dialogue`, `meeting`, `assess`, `plan` and so on.
         learned: The units that are learned: by unit id, the given text before the learned rest.
         answer: The model's answer behind the prompt, if any: the beginning that is given, and the rest.
+        drafts: Drafts of the line that comes next, with their grades.
     """
 
     source: str
     prompt: Prompt
     learned: dict[str, str] = field(default_factory=dict)
     answer: tuple[str, str] | None = None
+    drafts: tuple[tuple[str, int], ...] = ()
 
     def removable(self) -> list[str]:
         """Return the ids of the units that dropout may take."""
@@ -63,6 +66,8 @@ def sequence_of(lesson: Lesson, removed: list[str], tokenizer: Tokenizer) -> Tra
     if prompt.layout == "plain_text" and lesson.answer is not None:
         read, learned = (tuple(tokenizer.encode(text)) for text in (prompt.units[0].text, lesson.answer[1]))
         return TrainingSequence(read + learned, ((len(read), len(read + learned)),), lesson.source)
+    if lesson.drafts:
+        return _with_drafts(lesson, prompt, tokenizer)
     prefix = "" if lesson.answer is None else lesson.answer[0]
     rendered = render(prompt, tokenizer, prefix)
     tokens = list(rendered.input_ids)
@@ -81,6 +86,17 @@ def sequence_of(lesson: Lesson, removed: list[str], tokenizer: Tokenizer) -> Tra
         spans.append((start, len(tokens)))
     spans.sort()
     return TrainingSequence(tuple(tokens[: spans[-1][1]]), tuple(spans), lesson.source)
+
+
+def _with_drafts(lesson: Lesson, prompt: Prompt, tokenizer: Tokenizer) -> TrainingSequence:
+    """Return the tokens of a prompt up to where its line begins, with the drafts of that line."""
+    rendered, end = render(prompt, tokenizer, reply_prefix_of(prompt)), end_of_message(prompt, tokenizer)
+    drafts = []
+    for text, grade in lesson.drafts:
+        words, whole = tokenizer.encode(text), tokenizer.encode(f'{text}"}}')
+        shared = next((at for at, pair in enumerate(zip(words, whole, strict=False)) if pair[0] != pair[1]), len(words))
+        drafts.append(Draft((*whole, *end), max(1, shared), grade))
+    return TrainingSequence(tuple(rendered.input_ids), (), lesson.source, tuple(drafts))
 
 
 def end_of_message(prompt: Prompt, tokenizer: Tokenizer) -> list[int]:

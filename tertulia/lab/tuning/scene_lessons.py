@@ -1,9 +1,10 @@
 """From scenes to lessons: the product's own prompts, with the lines, thoughts, questions and answers of people."""
 
 from tertulia.lab.tuning.album_lessons import album_lesson
-from tertulia.lab.tuning.dialogue_lessons import case_of, dialogue_lesson, pair_lesson
+from tertulia.lab.tuning.dialogue_lessons import case_of, dialogue_lesson, drafts_lesson, pair_lesson
 from tertulia.lab.tuning.lesson import Lesson, answer_of
 from tertulia.lab.tuning.meeting_lessons import meeting_lessons
+from tertulia.models.tuning.sequence import GOOD
 from tertulia.prompts.ending import continuation, ending_prompt
 from tertulia.prompts.revise import Conflict, assemble_rewriting
 from tertulia.state.album import CALLS
@@ -12,6 +13,7 @@ from tertulia.state.records import Unit
 from tertulia.worlds.scenes import (
     AlbumScene,
     DialogueScene,
+    DraftsScene,
     EndingScene,
     MeetingScene,
     PairScene,
@@ -33,6 +35,11 @@ def lessons_of(scene: Scene, number: int) -> list[Lesson]:
             return [album_lesson(scene, call, generator) for call in CALLS]
         case PairScene():
             return [pair_lesson(scene, generator), pair_lesson(scene, generator, contradicts=True)]
+        case DraftsScene():
+            grades = {grade for _, grade in scene.drafts}
+            return (
+                [drafts_lesson(scene, generator)] if len(grades) > 1 or GOOD in grades else []
+            )  # else it teaches none
         case EndingScene():
             return [_ending(scene)]
         case RewritingScene():

@@ -33,7 +33,7 @@ from tertulia.worlds.catalog import FILE_ENDINGS
 from tertulia.worlds.scenes import read_scenes
 
 if TYPE_CHECKING:
-    from tertulia.models.tuning.trainer import Progress, Sequences, Trainer
+    from tertulia.models.tuning.trainer import Progress, Trainer
 
 #: The place of a training's checkpoints, in the folder of its adapters.
 _TRAINING = ".training"
@@ -52,7 +52,6 @@ class TuningPlan:
         learning_rate, batch, seed: See `models.tuning.trainer.TuningOptions`.
         longest: The most tokens of a sequence.
         held_out: The share of scenes, or runs, that only measure.
-        against_drafts: Whether written lines are also taught to be preferred to drafts of the model's own.
     """
 
     base: str
@@ -64,7 +63,6 @@ class TuningPlan:
     longest: int = 1600
     held_out: float = 0.05
     seed: int = 1
-    against_drafts: bool = False
     dropout: Dropout = field(default_factory=Dropout)
 
 
@@ -157,7 +155,6 @@ def teach(plan: TuningPlan, lessons: Sequence[Sequence[Lesson]], *, cache: Path,
         ModelError: The model can't be loaded or trained, or a file can't be written.
         StorageError: Another process trains there.
     """
-    from tertulia.lab.tuning.drafts import drafted
     from tertulia.models.local.adapters import matrices_of
     from tertulia.models.tuning.base import load_base
     from tertulia.models.tuning.trainer import Trainer, TuningOptions
@@ -189,8 +186,7 @@ def teach(plan: TuningPlan, lessons: Sequence[Sequence[Lesson]], *, cache: Path,
             "lessons": len(course.lessons),
             "data": _digest(course),
         }
-        settings = {"longest": plan.longest, "seed": plan.seed, "against_drafts": plan.against_drafts}
-        key = {**about, **settings, "dropout": asdict(plan.dropout)}
+        key = {**about, "longest": plan.longest, "seed": plan.seed, "dropout": asdict(plan.dropout)}
         made = key | {"options": asdict(options), "epochs": plan.epochs}
         if (known := _known(plan.folder, made)) is not None:
             return Taught(plan.folder, len(course.lessons), steps, *known)
@@ -198,10 +194,7 @@ def teach(plan: TuningPlan, lessons: Sequence[Sequence[Lesson]], *, cache: Path,
         trainer = Trainer(base.model, options, plan.folder / _TRAINING, key, start)
         measure = _Measure(trainer, course, base.tokenizer, plan.folder / _TRAINING / "before.json", key)
         before = measure.before()
-        sequences: Sequences = course.sequences(base.tokenizer)
-        if plan.against_drafts:
-            sequences = drafted(trainer, sequences, plan.folder / _TRAINING / "drafts.jsonl", key, report)
-        trainer.train(sequences, lambda step: report(_shown(step)))
+        trainer.train(course.sequences(base.tokenizer), lambda step: report(_shown(step)))
         after = measure.losses()
         trainer.save_adapter(plan.folder, made | {"held_out_before": before, "held_out_after": after})
         shutil.rmtree(plan.folder / _TRAINING)
@@ -282,5 +275,5 @@ def _digest(course: Course) -> str:
     digest = hashlib.blake2b(digest_size=16)
     for lesson in (*course.lessons, *course.held_out):
         digest.update(lesson.prompt.model_dump_json().encode())
-        digest.update(json.dumps([lesson.learned, lesson.answer]).encode())
+        digest.update(json.dumps([lesson.learned, lesson.answer, lesson.drafts]).encode())
     return digest.hexdigest()

@@ -2,6 +2,24 @@
 
 from dataclasses import dataclass
 
+#: The highest grade of a draft: it makes sense, and carries the conversation on.
+GOOD = 2
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A draft of what comes next, and the grade that a reader gave it.
+
+    Attributes:
+        tokens: The text, and the end of its message.
+        text: How many of them are the text.
+        grade: 2: it makes sense and carries the conversation on; 1: it makes sense, and says little; 0: it makes none.
+    """
+
+    tokens: tuple[int, ...]
+    text: int
+    grade: int
+
 
 @dataclass(frozen=True)
 class TrainingSequence:
@@ -9,17 +27,16 @@ class TrainingSequence:
 
     Attributes:
         source: The kind of call that it teaches.
-        drafts: What a model said in place of each learned span; empty if the spans are only learned.
-        leads: How much likelier to that model each span was than its draft, in nats.
+        drafts: What could come after the tokens. Good ones are learned, and better ones preferred to worse ones.
     """
 
     tokens: tuple[int, ...]
     learned: tuple[tuple[int, int], ...]
     source: str
-    drafts: tuple[tuple[int, ...], ...] = ()
-    leads: tuple[float, ...] = ()
+    drafts: tuple[Draft, ...] = ()
 
     @property
     def count(self) -> int:
         """The number of tokens that are learned."""
-        return sum(past_last - first for first, past_last in self.learned)
+        spans = sum(past_last - first for first, past_last in self.learned)
+        return spans + sum(len(draft.tokens) for draft in self.drafts if draft.grade == GOOD)

@@ -3,7 +3,7 @@
 1. Sequences are read one by one, `batch` of them a step: no padding, so memory is that of the longest.
 2. Only positions before a learned token reach the vocabulary: `(L, V)` logits and not `(T, V)`.
 3. The adapters compute in the precision of the weights; the optimiser moves float32 copies of them.
-4. Beside the loss of written lines, a sequence with drafts has that of preferring the lines (`preferences.py`).
+4. Of graded drafts the good ones are learned, and better ones preferred to worse ones (`preferences.py`).
 5. A checkpoint has these copies, the optimiser's moments and the step; the order of sequences follows from the seed,
    so that a killed training resumes to the digit.
 
@@ -24,9 +24,9 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from tertulia.models.tuning.likelihoods import line_log_probabilities
+from tertulia.models.tuning.likelihoods import token_log_probabilities
 from tertulia.models.tuning.preferences import preference_loss
-from tertulia.models.tuning.sequence import TrainingSequence
+from tertulia.models.tuning.sequence import GOOD, TrainingSequence
 from tertulia.state.errors import ModelError
 from tertulia.state.written_files import replacing
 
@@ -130,7 +130,7 @@ class Trainer:
         """Return the mean loss over the learned tokens of sequences, in nats a token."""
         self.adapted.eval()
         try:
-            total = -sum(float(line_log_probabilities(self.model, sequence)[0].sum()) for sequence in sequences)
+            total = sum(float(self._losses(sequence)[0]) for sequence in sequences)
         finally:
             self.adapted.train()
         return total / max(1, sum(sequence.count for sequence in sequences))
@@ -154,16 +154,13 @@ class Trainer:
 
     def _step(self, step: int, sequences: Sequence[TrainingSequence]) -> float:
         count = sum(sequence.count for sequence in sequences)
-        drafts = sum(len(sequence.drafts) for sequence in sequences)
         for group in self._optimiser.param_groups:
             group["lr"] = self.options.learning_rate * rate_at(step, self.options.steps)
         total = 0.0
         for sequence in sequences:
             try:
-                lines, others = line_log_probabilities(self.model, sequence)
-                loss = -lines.sum() / count
-                if sequence.drafts:
-                    loss = loss + preference_loss(sequence, lines, others) / drafts
+                learned, preferred = self._losses(sequence)
+                loss = learned / max(1, count) + preferred / len(sequences)
                 torch.autograd.backward(loss)
             except (RuntimeError, MemoryError) as error:
                 if "memory" not in str(error).lower() and not isinstance(error, MemoryError):
@@ -181,6 +178,14 @@ class Trainer:
         self._optimiser.step()
         self._write_back()
         return total
+
+    def _losses(self, sequence: TrainingSequence) -> tuple[Tensor, Tensor]:
+        """Return the summed loss of the learned tokens of a sequence, and that of its preferences."""
+        spans, drafts = token_log_probabilities(self.model, sequence)
+        good = [logs for draft, logs in zip(sequence.drafts, drafts, strict=True) if draft.grade == GOOD]
+        learned = -torch.cat([*spans, *good, torch.zeros(0, device=self.model.device)]).sum()
+        preferred = preference_loss(sequence.drafts, drafts) if drafts else torch.zeros_like(learned)
+        return learned, preferred
 
     @torch.no_grad()
     def _write_back(self) -> None:
