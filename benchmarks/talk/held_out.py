@@ -19,7 +19,7 @@ from tertulia.lab.tuning.lesson import Lesson, sequence_of
 from tertulia.lab.tuning.scene_lessons import lessons_of
 from tertulia.models.local.adapters import merge_adapters
 from tertulia.models.tuning.base import load_base
-from tertulia.models.tuning.likelihoods import line_log_probabilities
+from tertulia.models.tuning.likelihoods import token_log_probabilities
 from tertulia.state.language_model import Tokenizer, ignore_activity
 from tertulia.worlds.scenes import DialogueScene, read_scenes, shipped_scenes
 
@@ -46,10 +46,9 @@ def figures(model: PreTrainedModel, tokenizer: Tokenizer, scenes: Sequence[Dialo
                 continue
             sequence = sequence_of(lesson, [] if whole else lesson.removable(), tokenizer)
             with torch.no_grad():
-                likely, _ = line_log_probabilities(model, sequence)
-            spans = zip(kinds_of(scene, lesson), likely.tolist(), sequence.learned, strict=True)
-            for kind, figure, (first, past_last) in spans:
-                of_scene[kind].append((figure, past_last - first))
+                spans, _ = token_log_probabilities(model, sequence)
+            for kind, logs in zip(kinds_of(scene, lesson), spans, strict=True):
+                of_scene[kind].append((float(logs.sum()), len(logs)))
         for kind, values in of_scene.items():
             found[kind].append((sum(value for value, _ in values), sum(tokens for _, tokens in values)))
     return found

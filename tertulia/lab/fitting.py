@@ -48,9 +48,9 @@ from tertulia.worlds.scenes import DialogueScene, read_scenes, shipped_scenes
 #: Scorers that the report has, the learned one first.
 SCORERS = ("at2", "attention_of_line", "beyond_neutral", "length", "random")
 
-#: Shipped scenes that no voice was taught, how many of them are cases of a fit, and the first of these: none is a case
-#: of `benchmarks/cases/`, which test the learned weights.
-_SCENES, _CASES, _FIRST = ("plain_7", "plain_8"), 28, 2
+#: The file of shipped scenes whose last no voice was taught, and which of them are cases of a fit: none is a case of
+#: `benchmarks/cases/`, which test the learned weights.
+_SCENES, _CASES = "plain_8.jsonl", slice(90, 118)
 
 #: Dialogues by half: with the whole prompt, and with half of it removed at random.
 _SETTINGS: Mapping[str, dict[str, Any]] = {
@@ -142,15 +142,9 @@ def _hold_dialogues(
 
 
 def _shipped_cases(folder: Path) -> tuple[str, ...]:
-    """Write scenario files of shipped scenes, evenly taken, and return their names."""
-    scenes = [
-        scene
-        for scene in read_scenes([shipped_scenes() / f"{name}.jsonl" for name in _SCENES])
-        if isinstance(scene, DialogueScene) and scene.turn is None
-    ]
-    by_place = list({scene.place or "": scene for scene in scenes}.values())
-    chosen = [by_place[_FIRST + at * len(by_place) // _CASES] for at in range(_CASES)]
-    return tuple(str(_scenario_file(folder, scene)) for scene in chosen)
+    """Write scenario files of shipped scenes, and return their names."""
+    scenes = read_scenes([shipped_scenes() / _SCENES])[_CASES]
+    return tuple(str(_scenario_file(folder, scene)) for scene in scenes if isinstance(scene, DialogueScene))
 
 
 def _scenario_file(folder: Path, scene: DialogueScene) -> Path:

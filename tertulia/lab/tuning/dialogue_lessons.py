@@ -24,7 +24,7 @@ _RECITED = 5
 
 def case_of(scene: DialogueScene | DraftsScene) -> Case:
     """Return the case that a scene is: the first speaker comes across the other."""
-    first = scene.lines[0][0] if scene.lines else scene.speaker
+    first = scene.speaker if isinstance(scene, DraftsScene) and not scene.lines else scene.lines[0][0]
     previous = scene.previous if isinstance(scene, DialogueScene) else ()
     initiator, partner = sorted(scene.people, key=lambda person: person.name != first)
     return Case(

@@ -35,8 +35,8 @@ class Lesson:
     drafts: tuple[tuple[str, int], ...] = ()
 
     def removable(self) -> list[str]:
-        """Return the ids of the units that dropout may take."""
-        return [unit.id for unit in self.prompt.units if unit.removable]
+        """Return the ids of the units that dropout may take; none where drafts were graded behind the whole prompt."""
+        return [] if self.drafts else [unit.id for unit in self.prompt.units if unit.removable]
 
 
 @dataclass(frozen=True)

@@ -56,21 +56,19 @@ PLAIN_TRAITS = ModelTraits(
 )
 
 #: Of the model with a voice, which speaks of the prompt's contents by itself: no amplified context. Its drafts are
-#: weighed by how they answer, which is the same at every λ, as the dialogue is never removed. At T = 0.35 six drafts of
-#: an opening are nearly one, and recite.
+#: weighed by how they answer, which is the same at every λ, as the dialogue is never removed.
 #: λ removes by learned heads (docs/results/why.md).
-#: Figures are in docs/results/embedded_model.md; the judge's threshold is from 39 stored turns, the ending's was set on
-#: first sentences of scenes.
+#: Figures are in docs/results/embedded_model.md; the judge's threshold is from 39 stored turns, the ending's from 90
+#: exchanges and 40 of its own.
 TRAITS = replace(
     PLAIN_TRAITS,
     likelihood_threshold=0.1,
-    ending_threshold=0.85,
+    ending_threshold=0.8,
     temperature=0.35,
     no_repeat_ngram=4,
     context_strength=0.0,
     drafts=6,
     drafts_by="answer",
-    opening_temperature=0.8,
     scoring_tokens=8,
     reducer="learned",
 )

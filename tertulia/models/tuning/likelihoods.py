@@ -39,7 +39,7 @@ def token_log_probabilities(model: PreTrainedModel, sequence: TrainingSequence) 
     logits = model.get_output_embeddings()(hidden[torch.tensor(predicted_at, device=device)]).float()  # (L, V)
     figures = -functional.cross_entropy(logits, torch.tensor(measured, device=device), reduction="none")
     lengths = [past_last - first for first, past_last in sequence.learned]
-    parts = list(figures.split([*lengths, *(len(draft.tokens) for draft in sequence.drafts)]))
+    parts = list(torch.split(figures, [*lengths, *(len(draft.tokens) for draft in sequence.drafts)]))
     return parts[: len(lengths)], parts[len(lengths) :]
 
 

@@ -15,21 +15,17 @@ from tertulia.models.tuning.sequence import Draft
 #: How much a difference of likelihoods counts (SimPO's β), and the preferences beside the loss of learned tokens.
 _STRENGTH, _WEIGHT = 2.0, 2.0
 
-#: The worth of a draft by its grade; a pair counts as much as its drafts differ in it. With equal steps, a model learns
-#: to say little (docs/results/embedded_model.md).
-_WORTH = (0.0, 0.3, 1.0)
-
 
 def preference_loss(drafts: Sequence[Draft], log_probabilities: Sequence[Tensor]) -> Tensor:
-    """Return the loss over all pairs of drafts of different grades, a mean weighted by their difference; 0 without any.
+    """Return the mean loss over all pairs of drafts of different grades; 0 without any.
 
     Args:
         log_probabilities: Of each token of each draft, in nats.
     """
-    worth = torch.tensor([_WORTH[draft.grade] for draft in drafts])
+    grades = torch.tensor([draft.grade for draft in drafts])
     likelihood = torch.stack([logs[: draft.text].mean() for draft, logs in zip(drafts, log_probabilities, strict=True)])
-    better = (worth[:, None] - worth[None]).clamp(min=0).to(likelihood.device)
+    better = (grades[:, None] > grades[None]).to(likelihood.device)
     if not better.any():
         return likelihood.new_zeros(())
     leads = likelihood[:, None] - likelihood[None]
-    return -_WEIGHT * (better * functional.logsigmoid(_STRENGTH * leads)).sum() / better.sum()
+    return -_WEIGHT * functional.logsigmoid(_STRENGTH * leads[better]).mean()
