@@ -46,8 +46,12 @@ def test_a_step_that_a_signal_comes_in_is_done_to_its_end(number: signal.Signals
         await asyncio.sleep(0)
         done.append("a later one")
 
-    with pytest.raises(KeyboardInterrupt), interruptible():
-        run_or_abandon(hold())
+    before = signal.signal(number, signal.SIG_DFL)  # under nohup a hangup is ignored, as it must be
+    try:
+        with pytest.raises(KeyboardInterrupt), interruptible():
+            run_or_abandon(hold())
+    finally:
+        signal.signal(number, before)
     assert done == ["this step"]
 
 
