@@ -37,9 +37,8 @@ def lessons_of(scene: Scene, number: int) -> list[Lesson]:
             return [pair_lesson(scene, generator), pair_lesson(scene, generator, contradicts=True)]
         case DraftsScene():
             grades = {grade for _, grade in scene.drafts}
-            return (
-                [drafts_lesson(scene, generator)] if len(grades) > 1 or GOOD in grades else []
-            )  # else it teaches none
+            teaches = len(grades) > 1 or GOOD in grades
+            return [drafts_lesson(scene, generator)] if teaches else []
         case EndingScene():
             return [_ending(scene)]
         case RewritingScene():
