@@ -48,9 +48,10 @@ async def _read(view: View, words: Sequence[str], dimensions: Sequence[str]) -> 
     traits = view.context.model.traits
     if traits.rehearsed or (traits.languages is not None and view.language not in traits.languages):
         return {}  # it can't read the words
-    if reads_probabilities(view):
-        return await _compared(view, words, [dimension for dimension in dimensions if dimension in _COMPARED])
-    return await _asked(view, words, dimensions)
+    if not reads_probabilities(view):
+        return await _asked(view, words, dimensions)
+    compared = [dimension for dimension in dimensions if dimension in _COMPARED]
+    return await _compared(view, words, compared) if compared else {}
 
 
 async def _asked(view: View, words: Sequence[str], dimensions: Sequence[str]) -> Mapping[str, str]:

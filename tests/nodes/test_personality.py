@@ -25,6 +25,7 @@ class Compares(ScriptedModel):
 
     async def probabilities(self, prompt: RenderedPrompt, options: Sequence[str]) -> list[float]:
         assert prompt.source is not None
+        assert options, "nothing is compared"
         is_of_a_person = "gruff" in prompt.source.units[0].text
         return [0.01 * (self.likelier.get(option.strip(), 1.0) if is_of_a_person else 1.0) for option in options]
 
@@ -44,6 +45,12 @@ async def test_a_small_model_claims_a_pole_only_where_its_words_are_clearly_like
     assert await read_by(model, gruff(), choices="probabilities") == ("introverted", "neurotic")
     given = gruff(big_five=("extroverted", "open"))
     assert await read_by(model, given, choices="probabilities") == ("extroverted", "neurotic", "open")
+
+
+async def test_where_only_dimensions_are_open_that_a_small_model_can_t_tell_none_is_asked_for() -> None:
+    given = gruff(big_five=("introverted", "antagonistic", "neurotic"))
+    model = Compares({"quiet": 2.0})
+    assert await read_by(model, given, choices="probabilities") == ("introverted", "antagonistic", "neurotic")
 
 
 async def test_a_model_that_can_t_read_the_words_claims_nothing() -> None:
