@@ -7,6 +7,7 @@ import json
 import re
 
 import pytest
+from support.commands import Cli
 from support.on_use import on_use
 
 from tertulia.cli.environment import cache_folder
@@ -19,6 +20,7 @@ from tertulia.prompts.render import render
 from tertulia.state.language_model import ScoringOptions
 from tertulia.state.preparing import prepare
 from tertulia.state.records import Prompt, Unit
+from tertulia.worlds.catalog import SHIPPED, TOWNS
 
 attention_scores = on_use("tertulia.models.local.attention_scores")
 torch = on_use("torch")
@@ -96,3 +98,9 @@ def test_a_turn_of_the_shipped_town_from_end_to_end_does_not_convert_again(monke
     assert re.fullmatch("smollm2, learned heads [0-9a-f]{8}", turn["scored_by"])
     assert [candidate["chosen"] for candidate in turn["candidates"]].count(True) == 1
     assert turn["text"] in [candidate["text"] for candidate in turn["candidates"]]
+
+
+@pytest.mark.parametrize("name", [name for name in SHIPPED if name not in TOWNS])
+def test_every_shipped_scenario_begins_with_the_embedded_model(name: str, cli: Cli) -> None:
+    done = cli("run", name, "--lambda", "0", "--rounds", "1", "--json").json
+    assert (done["status"], done["ended_by"]) == ("finished", "rounds")
