@@ -13,6 +13,7 @@ from starlette.applications import Starlette
 from typing_extensions import override
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from tertulia.runs.driving.interrupting import run_or_abandon
 from tertulia.runs.driving.stop_signals import reacting
 from tertulia.state.errors import UsageError
 
@@ -102,6 +103,10 @@ class PageServer(uvicorn.Server):
             )
         )
         self._app, self._answers = app, answers
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve until the end; a signal that comes while the event loop is made or closed waits for that."""
+        run_or_abandon(self.serve(sockets))
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to answer."""
