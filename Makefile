@@ -56,8 +56,8 @@ demo: conversation
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/tertulia run tidewell --lambda 0.5 --rounds 6 --seed 1
 	@echo "To see why each line was said: $(BIN)/tertulia view @last"
 
-# The voice of the embedded model (docs/voice.md), in three courses: two hours on two cores where bfloat16 is fast. After a kill
-# the same command goes on. With memory that glibc keeps instead of asking for it again, a step takes two thirds of the time.
+# The voice of the embedded model (docs/voice.md), in three courses: two to three hours on two cores where bfloat16 is fast. After
+# a kill the same command goes on. With memory that glibc keeps instead of asking for it again, a step takes two thirds of the time.
 voice: export MALLOC_MMAP_MAX_ := 0
 voice: export MALLOC_TRIM_THRESHOLD_ := 100000000000
 voice: setup

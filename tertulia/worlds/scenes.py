@@ -46,7 +46,18 @@ class EarlierTalk(Record):
     lines: tuple[Line, ...] = Field(min_length=1)
 
 
-class DialogueScene(Record):
+class TimedScene(Record):
+    """A scene that begins at a moment."""
+
+    time: Moment
+
+    @property
+    def began(self) -> datetime:
+        """When it begins."""
+        return datetime.fromisoformat(self.time)
+
+
+class DialogueScene(TimedScene):
     """A conversation of two, and the memories of each."""
 
     form: Literal["dialogue"] = "dialogue"
@@ -54,7 +65,6 @@ class DialogueScene(Record):
     turn: Literal["refuses", "does_not_know", "changes_mind"] | None = Field(
         default=None, description="somebody must say no, does not know, or changes their mind"
     )
-    time: Moment
     place: Text | None = None
     people: tuple[ScenePerson, ScenePerson]
     previous: tuple[EarlierTalk, ...] = ()
@@ -66,11 +76,6 @@ class DialogueScene(Record):
         for talk in self.previous:
             _require_speakers([person.name for person in self.people], talk.lines, all_speak=False)
         return self
-
-    @property
-    def began(self) -> datetime:
-        """When it begins."""
-        return datetime.fromisoformat(self.time)
 
 
 class MeetingPerson(Record):
@@ -116,14 +121,13 @@ class SceneMind(Record):
     speaks: bool
 
 
-class MeetingScene(Record):
+class MeetingScene(TimedScene):
     """A conversation of three or more, with some of their thoughts in between."""
 
     form: Literal["meeting"]
     title: Text
     description: Text
     place: Text | None = None
-    time: Moment
     ends: Annotated[str, Field(pattern=r"^\d\d:\d\d$")] | None = None
     people: tuple[MeetingPerson, ...] = Field(min_length=3, max_length=40)
     lines: tuple[Line, ...] = Field(min_length=2, max_length=400)
@@ -143,11 +147,6 @@ class MeetingScene(Record):
             if mind.speaks != (self.lines[mind.after][0] == mind.agent):
                 raise ValueError(f"{mind.agent!r} after line {mind.after}: `speaks` is not what the next line shows")
         return self
-
-    @property
-    def began(self) -> datetime:
-        """When it begins."""
-        return datetime.fromisoformat(self.time)
 
 
 class AlbumPerson(Record):
@@ -202,14 +201,13 @@ class PairScene(Record):
     contradicts: Text
 
 
-class DraftsScene(Record):
+class DraftsScene(TimedScene):
     """A conversation of two so far, and drafts of a model for the next line, with the grades that a reader gave them.
 
     Grade 2: it makes sense and carries the conversation on; 1: it makes sense, and says little; 0: it makes none.
     """
 
     form: Literal["drafts"]
-    time: Moment
     place: Text | None = None
     people: tuple[ScenePerson, ScenePerson]
     lines: tuple[Line, ...] = ()
@@ -221,11 +219,6 @@ class DraftsScene(Record):
         names = [person.name for person in self.people]
         _require_speakers(names, [*self.lines, (self.speaker, "")], all_speak=False)
         return self
-
-    @property
-    def began(self) -> datetime:
-        """When it begins."""
-        return datetime.fromisoformat(self.time)
 
 
 class EndingScene(Record):
