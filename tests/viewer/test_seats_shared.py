@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.commands import stop_between_writes
 from support.requests_to_page import ask
 from support.seats import TOKEN, driver_of, invited, perceived, post, question, send, sit, until
 from support.viewer_page import serving
@@ -203,7 +204,7 @@ def test_a_run_killed_after_the_last_line_goes_on_from_a_seat(servers: tuple[str
     bob = tokens["Bob"]
     question(address, bob, 2)
     driver = driver_of(parent, "2")
-    os.kill(driver, signal.SIGSTOP)
+    stop_between_writes(driver, store)
     assert send(address, bob, 2, "To the lake.").status == 200  # stored, and the run can't take it
     os.kill(driver, signal.SIGKILL)
     until(lambda: not perceived(address, bob)["driven"])
