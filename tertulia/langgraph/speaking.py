@@ -64,7 +64,8 @@ def utterance(
             `tertulia.Person`s.
         model: `smollm2`, `rehearsal` (a stand-in without weights), a folder, a hub id, `openai:NAME`, or
             `http://SERVER/v1#NAME`.
-        removal_factor: λ in [0, 1]: how much of the attended information to remove; `None`: 0.
+        removal_factor: λ in [0, 1]: how much of the attended information to remove; `None`: 0.5 for two people,
+            0 for more.
         seed: Seed of all draws: the same messages are answered by the same words.
         place: The place of the conversation.
         review: Whether the graph is interrupted with the utterance before it counts; `Command(resume=True)`

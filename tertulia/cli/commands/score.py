@@ -25,7 +25,7 @@ def score(
         str, typer.Option(metavar="ID", help="smollm2 (embedded), a folder, or a Hugging Face id.")
     ] = "smollm2",
     reducer: Annotated[
-        str, typer.Option(metavar="NAME", help="sum-mean (the paper's), mean-mean, beyond-neutral or capped.")
+        str, typer.Option(metavar="NAME", help="sum-mean (the paper's), mean-mean, beyond-neutral, capped or learned.")
     ] = "sum-mean",
     scored_layers: Annotated[str, typer.Option(metavar="NAME", help="auto, all, full, or numbers: 0,5,11.")] = "auto",
     precision: Annotated[str, typer.Option(metavar="NAME", help="auto, float32, bfloat16 or float16.")] = "auto",
