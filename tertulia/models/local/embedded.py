@@ -58,12 +58,12 @@ PLAIN_TRAITS = ModelTraits(
 #: Of the model with a voice, which speaks of the prompt's contents by itself: no amplified context. Its drafts are
 #: weighed by how they answer, which is the same at every λ, as the dialogue is never removed.
 #: λ removes by learned heads (docs/results/why.md).
-#: Figures are in docs/results/embedded_model.md; the judge's threshold is from 39 stored turns, the ending's from 90
-#: exchanges and 40 of its own.
+#: Figures are in docs/results/embedded_model.md; the judge's threshold is from 39 stored turns, the ending's from 30
+#: exchanges and 125 of its own.
 TRAITS = replace(
     PLAIN_TRAITS,
     likelihood_threshold=0.1,
-    ending_threshold=0.8,
+    ending_threshold=0.9,
     temperature=0.35,
     no_repeat_ngram=4,
     context_strength=0.0,
