@@ -35,8 +35,8 @@ _TENSORS_READ, _WEIGHTS_SAVED = 0.7, 0.8
 #: Name of the folder in the cache: a conversion of another kind gets another name.
 CONVERSION = "smollm2-135m-instruct-q4_1-v1"
 
-#: Of the bare model; the judge's threshold is from seven turns (docs/results/embedded_model.md), the ending's was set
-#: by hand.
+#: Of the bare model; the judge's threshold is from seven turns (docs/results/embedded_model.md), the ending's from 30
+#: written exchanges and 125 of the voice's own.
 PLAIN_TRAITS = ModelTraits(
     context_window=8192,
     layout="chat_turns",
@@ -58,12 +58,10 @@ PLAIN_TRAITS = ModelTraits(
 #: Of the model with a voice, which speaks of the prompt's contents by itself: no amplified context. Its drafts are
 #: weighed by how they answer, which is the same at every λ, as the dialogue is never removed.
 #: λ removes by learned heads (docs/results/why.md).
-#: Figures are in docs/results/embedded_model.md; the judge's threshold is from 39 stored turns, the ending's from 30
-#: exchanges and 125 of its own.
+#: Figures are in docs/results/embedded_model.md; the judge's threshold is from 39 stored turns.
 TRAITS = replace(
     PLAIN_TRAITS,
     likelihood_threshold=0.1,
-    ending_threshold=0.9,
     temperature=0.35,
     no_repeat_ngram=4,
     context_strength=0.0,
