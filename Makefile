@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PAGE   := tertulia/viewer/page
 
-.PHONY: setup conversation hooks hashes demo readers servers voice pictures example docs notebooks viewer viewer-check viewer-packages check test test-all ranges release-check fuzz lint style types bench bench-runs bench-long bench-viewer soak nightly clean
+.PHONY: setup conversation hooks hashes demo readers servers voice pictures example docs notebooks viewer viewer-check viewer-packages check test test-later test-all ranges release-check fuzz lint style types bench bench-runs bench-long bench-viewer soak nightly clean
 
 # What a conversation needs, then what only developers need: two stamps, so that `make demo` is small.
 setup: $(VENV)/.installed
@@ -133,11 +133,17 @@ check: lint
 
 # Every guarantee once, in minutes. Asserts are compiled once for all processes, also where Python is told to keep nothing.
 test: setup
-	$(PYTEST) -m "not (full or browser or postgres or access or gpu)" $(TESTS)
+	$(PYTEST) -m "not ($(LATER))" $(TESTS)
 
-# All there is: campaigns, kills, browsers, databases, notebooks, environments too.
+# What that leaves out: campaigns, kills, browsers, databases, notebooks, environments.
+test-later: setup
+	$(PYTEST) --durations 10 -m "$(LATER)" $(TESTS)
+
+# All there is.
 test-all: setup
 	$(PYTEST) --durations 10 $(TESTS)
+
+LATER := full or browser or postgres or access or gpu
 
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest --numprocesses 2 --dist worksteal
 

@@ -3,8 +3,9 @@
 A file of `benchmarks/talk/labels/` has a conversation a line, with its case, the voice and how it was decoded, its
 lines, and how two readers labelled each line, not knowing the voice: whether it makes sense at its place, its faults,
 and whether the details that it states are right; and whether the conversation came to the matter between the two. A
-detail can be wrong without being the line's fault. Shares are means over both readers; the difference in the share of
-sensible lines is from the first voice of a file, over cases, with its 95 % bootstrap interval.
+detail can be wrong without being the line's fault. An empty line (*That is a good thing*) can make sense, so those that
+do and are not empty are counted besides. Shares are means over both readers; the difference in the share of sensible
+lines is from the first voice of a file, over cases, with its 95 % bootstrap interval.
 """
 
 import argparse
@@ -67,7 +68,8 @@ def percent(values: Sequence[bool]) -> str:
 
 def table(conversations: Sequence[Conversation]) -> list[str]:
     """Return the table of a file."""
-    head = ["voice, decoder", "lines", "sense", "from the first", "openings", *FAULTS, "details right", "to the matter"]
+    head = ["voice, decoder", "lines", "sense", "and not empty", "from the first", "openings", *FAULTS]
+    head += ["details right", "to the matter"]
     printed = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     found = by_voice(conversations)
     first = sense_by_case(next(iter(found.values())))
@@ -79,6 +81,7 @@ def table(conversations: Sequence[Conversation]) -> list[str]:
             name,
             str(len(labels) // 2),
             percent([label["sense"] == 1 for label in labels]),
+            percent([label["sense"] == 1 and "filler" not in label["faults"] for label in labels]),
             difference_from(first, sense_by_case(of_voice)) if printed[2:] else "–",
             percent(openings),
             *(percent([fault in label["faults"] for label in labels]) for fault in FAULTS),
