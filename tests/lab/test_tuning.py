@@ -295,9 +295,18 @@ def test_better_drafts_lead_over_worse_ones_afterwards(base: Path, tmp_path: Pat
 def test_drafts_that_are_all_equally_bad_teach_nothing(tmp_path: Path) -> None:
     scenes = [json.loads(line) for line in graded_of_many(tmp_path).read_text().splitlines()]
     bad = [{**scene, "drafts": [[text, 0] for text, _ in scene["drafts"]]} for scene in scenes]
-    assert len(lessons(tmp_path, *bad, scenes[0])) == 1
+    assert len(lessons(tmp_path, *bad, scenes[0])) == 2
     with pytest.raises(TertuliaError, match="nothing to learn"):
         lessons_of_sources([write(tmp_path, *bad)], None, None)
+
+
+def test_good_drafts_are_learned_behind_pruned_prompts_too(tmp_path: Path) -> None:
+    scene = json.loads(graded_of_many(tmp_path).read_text().splitlines()[0])
+    compared, good = lessons(tmp_path, scene)
+    assert [grade for _, grade in compared.drafts] == [2, 1, 0]
+    assert not compared.removable(), "grades hold for the prompt as it was read"
+    assert good.drafts == (("She leaks in 0 places.", 2),)
+    assert good.removable() == [unit.id for unit in good.prompt.units if unit.removable]
 
 
 def test_a_draft_is_read_as_if_it_stood_alone_behind_its_prompt(base: Path, tmp_path: Path) -> None:

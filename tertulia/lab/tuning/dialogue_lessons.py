@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from tertulia.lab.tuning.lesson import Lesson
 from tertulia.metrics.recitation import recites
+from tertulia.models.tuning.sequence import GOOD
 from tertulia.nodes.shared.human_needs import draw_human_needs
 from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt, reply_prefix_of
 from tertulia.prompts.examples import exchanges
@@ -90,12 +91,18 @@ def dialogue_lesson(case: Case, lines: Sequence[tuple[str, str]], name: str, gen
     return Lesson("dialogue", prompt, learned)
 
 
-def drafts_lesson(scene: DraftsScene, generator: random.Random) -> Lesson:
-    """Return a dialogue as the next speaker has it, and the drafts of the next line."""
+def drafts_lessons(scene: DraftsScene, generator: random.Random) -> list[Lesson]:
+    """Return a dialogue as the next speaker has it, with the drafts of the next line, and with the good ones alone.
+
+    Drafts are compared behind the whole prompt, for which they were graded. Good ones are learned behind pruned prompts
+    too, so that none is much likelier than the others where the memories are gone.
+    """
     parameters = Parameters()
     material = replace(_material(case_of(scene), scene.lines, scene.speaker, generator), human_needs=None)
     prompt = assemble_prompt(material, "chat_turns", parameters.blocks, parameters.removable_blocks)
-    return Lesson("drafts", prompt, drafts=scene.drafts)
+    good = tuple((text, grade) for text, grade in scene.drafts if grade == GOOD)
+    compared = [scene.drafts] if len({grade for _, grade in scene.drafts}) > 1 else []
+    return [Lesson("drafts", prompt, drafts=taught) for taught in (*compared, good) if taught]
 
 
 def _material(case: Case, lines: Sequence[tuple[str, str]], name: str, generator: random.Random) -> UtteranceMaterial:

@@ -35,8 +35,9 @@ class Lesson:
     drafts: tuple[tuple[str, int], ...] = ()
 
     def removable(self) -> list[str]:
-        """Return the ids of the units that dropout may take; none where drafts were graded behind the whole prompt."""
-        return [] if self.drafts else [unit.id for unit in self.prompt.units if unit.removable]
+        """Return the ids of the units that dropout may take; none where drafts are compared: grades hold as read."""
+        is_comparison = len({grade for _, grade in self.drafts}) > 1
+        return [] if is_comparison else [unit.id for unit in self.prompt.units if unit.removable]
 
 
 @dataclass(frozen=True)

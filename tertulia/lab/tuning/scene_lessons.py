@@ -1,10 +1,9 @@
 """From scenes to lessons: the product's own prompts, with the lines, thoughts, questions and answers of people."""
 
 from tertulia.lab.tuning.album_lessons import album_lesson
-from tertulia.lab.tuning.dialogue_lessons import case_of, dialogue_lesson, drafts_lesson, pair_lesson
+from tertulia.lab.tuning.dialogue_lessons import case_of, dialogue_lesson, drafts_lessons, pair_lesson
 from tertulia.lab.tuning.lesson import Lesson, answer_of
 from tertulia.lab.tuning.meeting_lessons import meeting_lessons
-from tertulia.models.tuning.sequence import GOOD
 from tertulia.prompts.ending import continuation, ending_prompt
 from tertulia.prompts.revise import Conflict, assemble_rewriting
 from tertulia.state.album import CALLS
@@ -36,9 +35,7 @@ def lessons_of(scene: Scene, number: int) -> list[Lesson]:
         case PairScene():
             return [pair_lesson(scene, generator), pair_lesson(scene, generator, contradicts=True)]
         case DraftsScene():
-            grades = {grade for _, grade in scene.drafts}
-            teaches = len(grades) > 1 or GOOD in grades
-            return [drafts_lesson(scene, generator)] if teaches else []
+            return drafts_lessons(scene, generator)
         case EndingScene():
             return [_ending(scene)]
         case RewritingScene():
