@@ -56,7 +56,7 @@ demo: conversation
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/tertulia run tidewell --lambda 0.5 --rounds 6 --seed 1
 	@echo "To see why each line was said: $(BIN)/tertulia view @last"
 
-# The voice of the embedded model (docs/voice.md), in four courses: two to three hours on two cores where bfloat16 is fast. After
+# The voice of the embedded model (docs/voice.md), in four courses: some three hours on two cores where bfloat16 is fast. After
 # a kill the same command goes on. With memory that glibc keeps instead of asking for it again, a step takes two thirds of the time;
 # with threads that wait actively six tenths, where nothing else wants the cores.
 voice: export OMP_WAIT_POLICY := ACTIVE

@@ -101,8 +101,8 @@ def drafts_lessons(scene: DraftsScene, generator: random.Random) -> list[Lesson]
     material = replace(_material(case_of(scene), scene.lines, scene.speaker, generator), human_needs=None)
     prompt = assemble_prompt(material, "chat_turns", parameters.blocks, parameters.removable_blocks)
     good = tuple((text, grade) for text, grade in scene.drafts if grade == GOOD)
-    compared = [scene.drafts] if len({grade for _, grade in scene.drafts}) > 1 else []
-    return [Lesson("drafts", prompt, drafts=taught) for taught in (*compared, good) if taught]
+    compared, learned = (Lesson("drafts", prompt, drafts=drafts) for drafts in (scene.drafts, good))
+    return [*([compared] if compared.compares else []), *([learned] if good else [])]
 
 
 def _material(case: Case, lines: Sequence[tuple[str, str]], name: str, generator: random.Random) -> UtteranceMaterial:

@@ -34,10 +34,14 @@ class Lesson:
     answer: tuple[str, str] | None = None
     drafts: tuple[tuple[str, int], ...] = ()
 
+    @property
+    def compares(self) -> bool:
+        """Whether its drafts have different grades, so that better ones are preferred to worse ones."""
+        return len({grade for _, grade in self.drafts}) > 1
+
     def removable(self) -> list[str]:
         """Return the ids of the units that dropout may take; none where drafts are compared: grades hold as read."""
-        is_comparison = len({grade for _, grade in self.drafts}) > 1
-        return [] if is_comparison else [unit.id for unit in self.prompt.units if unit.removable]
+        return [] if self.compares else [unit.id for unit in self.prompt.units if unit.removable]
 
 
 @dataclass(frozen=True)
