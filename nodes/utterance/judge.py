@@ -14,7 +14,6 @@ from langgraph.runtime import Runtime
 
 from tertulia.nodes.shared.asking import text_of
 from tertulia.nodes.utterance.candidates import candidate_at, utterance_of
-from tertulia.nodes.utterance.requests import temperature_of
 from tertulia.prompts.assemble import reply_prefix_of
 from tertulia.prompts.cut import joined
 from tertulia.prompts.judge import RATING_KEYS, assemble_judge_prompt
@@ -180,8 +179,7 @@ async def judge_by_likelihood(
     if isinstance(context.model, NextTokenModel):
         assert isinstance(model, NextTokenModel)
         spoken = context.of(state["speaker"], "speak").parameters
-        decoded_as = prompt if spoken.matched_decoding else answered  # as `generate` has it
-        sampling = Sampling(temperature_of(decoded_as, spoken), spoken.top_p, spoken.min_p)
+        sampling = Sampling(spoken.sampling_temperature, spoken.top_p, spoken.min_p)
         figure = await centred_contrast(model, full, pruned, shown, reply, sampling)
         return Judgement(runs=(figure,), way="centred likelihood")
     likelihood = await model.log_likelihood(full, reply)

@@ -13,9 +13,6 @@ from tertulia.state.language_model import GenerationRequest, RenderedPrompt, Rep
 from tertulia.state.parameters import DraftsBy, Parameters
 from tertulia.state.records import Prompt
 
-#: The blocks of a prompt that have pictures.
-_PICTURES = frozenset({"picture", "album"})
-
 #: The lines before an utterance from which it repeats even less than from the rest of the dialogue.
 _RECENT_LINES = 4
 
@@ -56,7 +53,9 @@ def spoken_request(
     if not (parameters.context_strength or (parameters.drafts or 1) > 1):
         return request
     request, strength = replace(request, weighs=what_is_weighed(parameters)), parameters.context_strength or 0.0
-    bare = prompt_without(prompt, request.weighs)
+    if request.weighs == "likelihood":
+        return request
+    bare = prompt_without_context(prompt)
     if bare is None:
         return replace(request, context_strength=strength) if parameters.matched_decoding else request
     shown = render(bare, tokenizer, reply_prefix_of(bare))
@@ -104,7 +103,6 @@ def _request(
     decoded_as = full if full is not None and parameters.matched_decoding else prompt
     return replace(
         GenerationRequest.of(parameters, shown, fields, generators),
-        temperature=temperature_of(decoded_as, parameters),
         no_repeat_from=not_repeated(decoded_as, tokenizer),
         no_repeat_ngram=parameters.no_repeat_ngram or 0,
         dry=parameters.dry,
@@ -117,28 +115,10 @@ def what_is_weighed(parameters: Parameters) -> DraftsBy:
     return "context" if parameters.context_strength else parameters.drafts_by or "context"
 
 
-def prompt_without(prompt: Prompt, weighed: DraftsBy) -> Prompt | None:
-    """Return the prompt without the context of drafts: the lines of the dialogue, or all items but these.
-
-    `None` if it has none of them.
-    """
-    items = [
-        unit.id
-        for unit in prompt.units
-        if unit.kind == "item" and (unit.block == "current_dialogue") is (weighed == "answer")
-    ]
+def prompt_without_context(prompt: Prompt) -> Prompt | None:
+    """Return the prompt without the context of drafts: all items but the dialogue's lines; `None` if it has none."""
+    items = [unit.id for unit in prompt.units if unit.kind == "item" and unit.block != "current_dialogue"]
     return remove_units(prompt, items) if items else None
-
-
-def opens(prompt: Prompt) -> bool:
-    """Return whether a line opens a conversation: nothing was said before it, and no picture is there to speak of."""
-    return prompt_without(prompt, "answer") is None and _PICTURES.isdisjoint(unit.block for unit in prompt.units)
-
-
-def temperature_of(prompt: Prompt, parameters: Parameters) -> float:
-    """Return the temperature at which replies to a prompt are drawn."""
-    opening = parameters.opening_temperature
-    return opening if opening and opens(prompt) else parameters.sampling_temperature
 
 
 def not_repeated(prompt: Prompt, tokenizer: Tokenizer) -> tuple[tuple[int, ...], ...]:

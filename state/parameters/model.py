@@ -11,7 +11,7 @@ from tertulia.state.records import Record
 Judge = Literal["rating", "likelihood", "off"]
 Ending = Literal["reply", "continuation", "off"]
 Choices = Literal["reply", "probabilities"]
-DraftsBy = Literal["answer", "context"]
+DraftsBy = Literal["likelihood", "context"]
 Actions = Literal["keep", "apart", "drop"]
 
 
@@ -92,21 +92,14 @@ class SamplingParameters(ParameterGroup):
     )
     drafts_by: DraftsBy | None = Field(
         None,
-        description="what the best draft is. answer: the likeliest that has most to do with what was said, to the "
-        "sentence that makes it so; context: that which has most to do with all else in the prompt; unset: the model's",
+        description="what the best draft is. likelihood: the likeliest, to the sentence that makes it so; context: "
+        "that which has most to do with the prompt's items other than the dialogue; unset: the model's",
     )
     matched_decoding: bool = Field(
         True,
         description="whether an utterance is decoded alike whatever λ removes: as many drafts, and the same words not "
         "to be repeated, also where nothing is left by which drafts differ; false: then one draft, and what was "
         "removed may be repeated",
-    )
-    opening_temperature: float | None = Field(
-        None,
-        gt=0,
-        le=5,
-        description="temperature of a line that opens a conversation, and speaks of no picture; unset: the model's, or "
-        "that of others where temperature or drafts are set",
     )
     redraws: int = Field(
         2,

@@ -4,20 +4,18 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.dialogue_case import a_context, some_turns
+from support.dialogue_case import a_context
 from support.scripted import ScriptedModel
 
 from tertulia.graphs.utterance import build_utterance_graph
-from tertulia.models.rehearsal import RehearsalTokenizer
 from tertulia.models.served.chat_names import TRAITS as REMOTE
 from tertulia.nodes.utterance.drafts import best_first
 from tertulia.nodes.utterance.monitor import Monitor
-from tertulia.nodes.utterance.requests import opens, utterance_request
 from tertulia.runs.access.suited import require_logits
 from tertulia.state.errors import SettingError
 from tertulia.state.language_model import GenerationRequest
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import Prompt, Reply, TurnRecord, Unit
+from tertulia.state.records import Reply
 
 
 def a_reply(text: str, information: float | None) -> Reply:
@@ -42,22 +40,10 @@ async def test_as_many_drafts_are_drawn_as_the_settings_say(drafts: int, strengt
     assert (request.without_context is None) is (drafts == 1 and strength == 0)
 
 
-async def test_drafts_are_weighed_by_what_was_said_at_every_factor_and_an_opening_by_how_likely_it_is() -> None:
-    for removed in ("", "bmpe"):
-        first = await asked(removal_factor=0, drafts=4, removed_blocks=removed)
-        assert (len(first.generators), first.without_context, first.weighs) == (4, None, "answer")
-        model = ScriptedModel()
-        context = a_context(model, judge="off", removal_factor=0, drafts=4, removed_blocks=removed)
-        context.store.save_turn(context.run, TurnRecord(turn=some_turns(1, "Piotr")[0]))
-        await build_utterance_graph().ainvoke(
-            {"turn": 2, "round": 2, "speaker": "Mara", "present": ["Mara", "Piotr"], "sim_time_s": 5.0}, context=context
-        )
-        request = model.asked("generate")[0]
-        assert (len(request.generators), request.weighs) == (4, "answer")
-        assert request.without_context.source is not None
-        blocks = {unit.block for unit in request.without_context.source.units if unit.kind == "item"}
-        assert "current_dialogue" not in blocks
-        assert ("memory" in blocks) is (not removed)
+@pytest.mark.parametrize("removed", ["", "bmpe"])
+async def test_drafts_are_weighed_by_their_likelihood_and_no_second_prompt_is_read(removed: str) -> None:
+    request = await asked(removal_factor=0, drafts=4, removed_blocks=removed)
+    assert (len(request.generators), request.without_context, request.weighs) == (4, None, "likelihood")
 
 
 async def test_lambda_changes_nothing_of_the_decoder_also_where_nothing_is_left() -> None:
@@ -77,16 +63,6 @@ async def test_lambda_changes_nothing_of_the_decoder_also_where_nothing_is_left(
     assert set(without_blocks.no_repeat_from) < set(bare.no_repeat_from)
 
 
-def test_a_line_about_an_album_is_no_opening_where_lambda_removes_the_album() -> None:
-    album = Unit(id="album.1", block="album", kind="item", text="A boat.", removable=True)
-    task = Unit(id="task.1", block="task", kind="text", text="Which one?")
-    full, pruned = (Prompt(units=units, speaker="Mara", layout="single_message") for units in ((album, task), (task,)))
-    parameters = Parameters(temperature=0.4, opening_temperature=0.8)
-    for matched, temperature in ((True, 0.4), (False, 0.8)):
-        chosen = parameters.model_copy(update={"matched_decoding": matched})
-        assert utterance_request(pruned, (), RehearsalTokenizer(), chosen, full).temperature == temperature
-
-
 async def test_without_matched_decoding_there_is_one_draft_where_nothing_is_left() -> None:
     settings = {"drafts": 4, "context_strength": 1.0, "no_repeat_ngram": 4, "matched_decoding": False}
     full, bare = [await asked(removal_factor=factor, **settings) for factor in (0, 1)]
@@ -94,16 +70,6 @@ async def test_without_matched_decoding_there_is_one_draft_where_nothing_is_left
     assert (bare.without_context, bare.context_strength) == (None, 0.0)
     assert set(bare.no_repeat_from) < set(full.no_repeat_from)
     assert Parameters().matched_decoding
-
-
-async def test_a_line_that_opens_a_conversation_has_a_temperature_of_its_own() -> None:
-    set_both = {"temperature": 0.4, "opening_temperature": 0.7}
-    assert (await asked(removal_factor=0, **set_both)).temperature == 0.7
-    assert (await asked(removal_factor=0, temperature=0.4)).temperature == 0.4
-    prompt = Prompt(units=(), speaker="Mara", layout="single_message")
-    picture = Unit(id="picture.1", block="picture", kind="item", text="A boat.", removable=True)
-    assert opens(prompt)
-    assert not opens(prompt.model_copy(update={"units": (picture,)}))
 
 
 def test_the_draft_with_most_of_its_context_comes_first_and_who_names_themselves_last() -> None:

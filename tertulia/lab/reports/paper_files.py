@@ -33,7 +33,6 @@ _AS_THEY_ARE = (
 #: has it, with nothing that a model sets by itself.
 PLAIN = {
     "temperature": 0.8,
-    "opening_temperature": 0.8,
     "top_p": 0.9,
     "context_strength": 0,
     "drafts": 1,
@@ -73,8 +72,7 @@ def written_out(name: str, given: Document, size: Literal["quick", "full"]) -> d
     for grid in given.get("grids", ()):
         points = [(position, _setting_at(grid, position)) for position in _positions(grid[size])]
         for position, setting in points:
-            along = dict.fromkeys([grid["parameter"], *grid.get("also", ())], position)
-            values = common | grid.get("settings", {}) | along
+            values = common | grid.get("settings", {}) | {grid["parameter"]: position}
             settings.setdefault(setting, values)
         curves[grid["label"]] = {"points": points}
     published = _published(given)

@@ -22,7 +22,6 @@ from tertulia.models.local.grammar import ReplyGrammar, ReplyMatcher, ends_with_
 from tertulia.models.local.repetition import repeating_tokens, repetition_penalties
 from tertulia.prompts.placeholders import continues_placeholder, form_of, is_label, is_placeholder
 from tertulia.state.language_model import GenerationRequest, ReplyField, Tokenizer
-from tertulia.state.parameters import DraftsBy
 from tertulia.state.records import Reply
 from tertulia.state.words import has_unspaced
 
@@ -38,9 +37,6 @@ _READ_AT_ONCE = 192
 #: The most consecutive tokens that a text may repeat from itself or the latest lines, if repetitions are unwanted.
 _NOT_REPEATED_NEARBY = 3
 
-#: The weight of a token's relation to the dialogue, beside its log-probability: chosen on 240 drafts to 40
-#: turns of scenes (docs/results/embedded_model.md).
-_ANSWERS = 0.5
 #: The fewest words with which speech that could go on is ended.
 _FEWEST_WORDS = 4
 
@@ -154,7 +150,8 @@ def _advance(row: _Row, logits: Tensor, without_context: Tensor | None, tokenize
     """Draw the next token of a row, append the tokens that the grammar forces, and close a text at its limit."""
     grammar = row.grammar
     forbidden = torch.from_numpy(row.matcher.forbidden())
-    weighed = row.request.weighs == "answer" or row.request.without_context is not None
+    by_likelihood = row.request.weighs == "likelihood"
+    weighed = by_likelihood or row.request.without_context is not None
     logs = logits.log_softmax(-1) if weighed else logits
     gains = None if without_context is None else logs - without_context.log_softmax(-1)
     logits = logits[: len(forbidden)].masked_fill(forbidden[: len(logits)], -torch.inf)
@@ -167,16 +164,11 @@ def _advance(row: _Row, logits: Tensor, without_context: Tensor | None, tokenize
         if weighed:
             log, gain = float(logs[token]), 0.0 if gains is None else float(gains[token])
             row.logs[len(row.tokens) - 1] = log
-            row.gains[len(row.tokens) - 1] = _information(log, gain, row.request.weighs)
+            row.gains[len(row.tokens) - 1] = log if by_likelihood else gain
         if len(row.tokens) - start >= grammar.fields[index].max_tokens:
             _close(row, grammar.fields[index], start, tokenizer)
     _extend(row, row.matcher.forced())
     row.finished = row.matcher.finished()
-
-
-def _information(log: float, gain: float, weighs: DraftsBy) -> float:
-    """Return the information that a token adds to its reply: without a dialogue, its log-probability."""
-    return log + _ANSWERS * gain if weighs == "answer" else gain
 
 
 def _read_gains(state: DecodingState, rows: Mapping[int, _Row]) -> None:
@@ -196,7 +188,7 @@ def _read_gains(state: DecodingState, rows: Mapping[int, _Row]) -> None:
             row = rows[at]
             for place in (place for place in row.gains if first <= place < min(first + step, len(tokens))):
                 without = float(parts[at][place - first].float().log_softmax(-1)[row.tokens[place]])
-                row.gains[place] = _information(row.logs[place], row.logs[place] - without, row.request.weighs)
+                row.gains[place] = row.logs[place] - without
 
 
 def _draw(row: _Row, index: int | None, logits: Tensor, gains: Tensor | None, tokenizer: Tokenizer) -> int:
@@ -327,7 +319,7 @@ def _end_at(row: _Row, end: int, tokenizer: Tokenizer) -> None:
 
 
 def _finish(row: _Row, tokenizer: Tokenizer) -> Reply:
-    if row.request.weighs == "answer":
+    if row.request.weighs == "likelihood":
         _cut(row, tokenizer)
     written = tokenizer.decode(row.tokens)
     reply = read_reply(row.grammar, written, row.tokens, _text_tokens(row.tokens, written, row.grammar, tokenizer))

@@ -55,9 +55,8 @@ PLAIN_TRAITS = ModelTraits(
     languages=("en",),
 )
 
-#: Of the model with a voice, which speaks of the prompt's contents by itself: no amplified context. Its drafts are
-#: weighed by how they answer, which is the same at every λ, as the dialogue is never removed.
-#: λ removes by learned heads (docs/results/why.md).
+#: Of the model with a voice, which speaks of the prompt's contents by itself: no amplified context. The
+#: likeliest of its drafts is said, at every λ. λ removes by learned heads (docs/results/why.md).
 #: Figures are in docs/results/embedded_model.md; the judge's threshold is from 39 stored turns.
 TRAITS = replace(
     PLAIN_TRAITS,
@@ -66,7 +65,7 @@ TRAITS = replace(
     no_repeat_ngram=4,
     context_strength=0.0,
     drafts=6,
-    drafts_by="answer",
+    drafts_by="likelihood",
     scoring_tokens=8,
     reducer="learned",
 )

@@ -84,8 +84,7 @@ def suited_to(traits: ModelTraits, parameters: Parameters) -> Parameters:
         for what, length in asdict(traits.lengths).items()
         if getattr(parameters, f"max_{what}_tokens") == "auto"
     }
-    unset = DECODING if parameters.drafts or parameters.temperature else (*DECODING, "opening_temperature")
-    decoding = {name: getattr(traits, name) for name in unset if getattr(parameters, name) is None}
+    decoding = {name: getattr(traits, name) for name in DECODING if getattr(parameters, name) is None}
     least, most = parameters.memory_items_within(traits.memory_items)
     return parameters.model_copy(
         update={
