@@ -31,7 +31,7 @@ import tertulia as tt
 from tertulia.cli.environment import cache_folder
 from tertulia.models import cohort
 from tertulia.models.journal import JournalledModel
-from tertulia.models.local import causal, decoding, kept_prompts
+from tertulia.models.local import causal, kept_prompts
 from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.models.local.kept_prompts import KeptPrompts
 from tertulia.models.local.lean_llama import LeanLlama
@@ -218,7 +218,6 @@ def counting(count: Count) -> Iterator[None]:
         (CausalLanguageModel, "_decode", count.decode),
         (kept_prompts, "prefill", count.prefill),
         (KeptPrompts, "read", _in_part(count.part_of_prompt)),
-        (decoding, "_read_gains", _in_part(lambda *_: "contrasts read")),
         (causal, "attention_by_head", _in_part(lambda *_: "attention by head")),
         (cohort, "_answered", _in_step(lambda waiting: waiting.call.node)),
         (cohort, "_answers", _in_step(lambda batch: " + ".join(sorted({waiting.call.node for waiting in batch})))),

@@ -18,7 +18,6 @@ from tertulia.state.parameters import (
     TEMPERATURE,
     Actions,
     Choices,
-    DraftsBy,
     Ending,
     Judge,
     Layout,
@@ -170,12 +169,11 @@ class GenerationRequest:
             itself and `recent_lines` no more than three; 0 for no limit.
         recent_lines: The latest lines of the dialogue, as tokens.
         dry: The cost to speech of going on with a repetition from `no_repeat_from` or itself, DRY's multiplier; 0: off.
-        without_context: The prompt without the matter that the reply shall be about; it ends as `prompt` does. `None`
-            if drafts are not weighed by it, and no context amplified.
+        without_context: The prompt without the matter that the reply shall be about; it ends as `prompt` does. The
+            replies' `information` is what that adds to their log-probability. `None` if no context is amplified.
         context_strength: α of context-aware decoding (Shi et al. 2023); 0 if it is off.
-        weighs: The meaning of a reply's `information`. `context`: its mutual information with the part that
-            `without_context` lacks (Li et al. 2016). `likelihood`: its log-probability; and speech ends with the
-            sentence after which it is highest.
+        is_best_of: Whether the likeliest of its replies will be taken: each gets its log-probability as `information`,
+            and speech ends with the sentence after which that is highest.
         language: The language of the prompt, for the words that a model on a server gets beside it.
         people: The names of all people in the prompt: speech of a model on a server ends where it goes on for another.
         actions: The use of the actions in the speech of a model on a server.
@@ -191,7 +189,7 @@ class GenerationRequest:
     recent_lines: tuple[tuple[int, ...], ...] = ()
     without_context: RenderedPrompt | None = None
     context_strength: float = 0.0
-    weighs: DraftsBy = "context"
+    is_best_of: bool = False
     language: str = DEFAULT
     min_p: float = 0.0
     dry: float = 0.0
@@ -247,7 +245,6 @@ class ModelTraits:
         context_strength: α, how much more the context should count in its speech; 0 for no more.
         memory_items: The least and the most memories in a prompt that it can make use of.
         drafts: Of how many replies the best should be taken.
-        drafts_by: The measure of the best: how likely it is, or how much it has to do with the context.
         scoring_tokens: The tokens of a response after which its attention is known well enough; 0 for all.
         reducer: How attention becomes a unit's score, if λ removes by the measure shown to move the model most.
         choices: Whether an agent's feeling, its switches and its settled matters are read from replies or from
@@ -274,7 +271,6 @@ class ModelTraits:
     context_strength: float = 0.0
     memory_items: tuple[int, int] = MEMORY_ITEMS
     drafts: int = 1
-    drafts_by: DraftsBy = "likelihood"
     scoring_tokens: int = 0
     reducer: Reducer = "sum-mean"
     lengths: Lengths = MEDIUM

@@ -12,7 +12,7 @@ from tertulia.nodes.utterance.candidates import (
     written_reply,
 )
 from tertulia.nodes.utterance.monitor import Monitor
-from tertulia.nodes.utterance.requests import prompt_without_context, sequence_request, spoken_request, what_is_weighed
+from tertulia.nodes.utterance.requests import prompt_without_context, sequence_request, spoken_request
 from tertulia.prompts.placeholders import form_of
 from tertulia.prompts.remove import remove_units
 from tertulia.prompts.several import STRING_SEED, candidate_keys, keys_beside, read_string
@@ -48,7 +48,7 @@ def drafts_wanted(state: UtteranceState, context: Context) -> int:
     parameters = context.parameters
     if parameters.generation == "string_seed":
         return 1
-    if what_is_weighed(parameters) == "context" and not parameters.matched_decoding:
+    if parameters.context_strength and not parameters.matched_decoding:
         return 1 if prompt_without_context(answered(state, context)) is None else parameters.drafts or 1
     return parameters.drafts or 1
 

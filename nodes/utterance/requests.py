@@ -10,7 +10,7 @@ from tertulia.prompts.remove import remove_units
 from tertulia.prompts.render import render
 from tertulia.prompts.several import asking_for_candidates, candidate_keys, candidates_prefix, keys_beside
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, Tokenizer
-from tertulia.state.parameters import DraftsBy, Parameters
+from tertulia.state.parameters import Parameters
 from tertulia.state.records import Prompt
 
 #: The lines before an utterance from which it repeats even less than from the rest of the dialogue.
@@ -49,12 +49,9 @@ def spoken_request(
     full: Prompt | None = None,
 ) -> GenerationRequest:
     """Return the request for the utterance, in which the context is amplified, and each reply weighed."""
-    request = utterance_request(prompt, generators, tokenizer, parameters, full)
-    if not (parameters.context_strength or (parameters.drafts or 1) > 1):
-        return request
-    request, strength = replace(request, weighs=what_is_weighed(parameters)), parameters.context_strength or 0.0
-    if request.weighs == "likelihood":
-        return request
+    request, strength = utterance_request(prompt, generators, tokenizer, parameters, full), parameters.context_strength
+    if not strength:
+        return replace(request, is_best_of=(parameters.drafts or 1) > 1)
     bare = prompt_without_context(prompt)
     if bare is None:
         return replace(request, context_strength=strength) if parameters.matched_decoding else request
@@ -108,11 +105,6 @@ def _request(
         dry=parameters.dry,
         recent_lines=_recent_lines(prompt, tokenizer),
     )
-
-
-def what_is_weighed(parameters: Parameters) -> DraftsBy:
-    """Return the measure of the best draft; if the context is amplified, its effect on the draft."""
-    return "context" if parameters.context_strength else parameters.drafts_by or "context"
 
 
 def prompt_without_context(prompt: Prompt) -> Prompt | None:

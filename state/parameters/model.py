@@ -11,7 +11,6 @@ from tertulia.state.records import Record
 Judge = Literal["rating", "likelihood", "off"]
 Ending = Literal["reply", "continuation", "off"]
 Choices = Literal["reply", "probabilities"]
-DraftsBy = Literal["likelihood", "context"]
 Actions = Literal["keep", "apart", "drop"]
 
 
@@ -88,12 +87,8 @@ class SamplingParameters(ParameterGroup):
         None,
         ge=1,
         le=16,
-        description="replies, and beginnings of them, from which the best is taken; unset: the model's",
-    )
-    drafts_by: DraftsBy | None = Field(
-        None,
-        description="what the best draft is. likelihood: the likeliest, to the sentence that makes it so; context: "
-        "that which has most to do with the prompt's items other than the dialogue; unset: the model's",
+        description="replies, and beginnings of them, from which the best is taken: the likeliest, or with "
+        "context_strength that which has most to do with the prompt's items; unset: the model's",
     )
     matched_decoding: bool = Field(
         True,

@@ -34,27 +34,25 @@ async def asked(**settings: Any) -> GenerationRequest:
 
 
 @pytest.mark.parametrize(("drafts", "strength"), [(1, 0.0), (4, 0.0), (1, 0.5), (3, 1.0)])
-async def test_as_many_drafts_are_drawn_as_the_settings_say(drafts: int, strength: float) -> None:
-    request = await asked(removal_factor=0, drafts=drafts, context_strength=strength, drafts_by="context")
+@pytest.mark.parametrize("removed", ["", "m"])
+async def test_the_likeliest_draft_is_taken_or_with_strength_the_one_with_most_of_its_context(
+    drafts: int, strength: float, removed: str
+) -> None:
+    request = await asked(removal_factor=0, drafts=drafts, context_strength=strength, removed_blocks=removed)
     assert (len(request.generators), request.context_strength) == (drafts, strength)
-    assert (request.without_context is None) is (drafts == 1 and strength == 0)
-
-
-@pytest.mark.parametrize("removed", ["", "bmpe"])
-async def test_drafts_are_weighed_by_their_likelihood_and_no_second_prompt_is_read(removed: str) -> None:
-    request = await asked(removal_factor=0, drafts=4, removed_blocks=removed)
-    assert (len(request.generators), request.without_context, request.weighs) == (4, None, "likelihood")
+    assert request.is_best_of is (drafts > 1 and strength == 0)
+    assert (request.without_context is None) is (strength == 0)
 
 
 async def test_lambda_changes_nothing_of_the_decoder_also_where_nothing_is_left() -> None:
-    settings = {"drafts": 4, "context_strength": 1.0, "no_repeat_ngram": 4, "temperature": 0.6, "drafts_by": "context"}
+    settings = {"drafts": 4, "context_strength": 1.0, "no_repeat_ngram": 4, "temperature": 0.6}
     full, half, bare = [await asked(removal_factor=factor, **settings) for factor in (0, 0.5, 1)]
     assert full.without_context is not None
     assert bare.without_context is None
     assert {len(request.generators) for request in (full, half, bare)} == {4}
     for name in ("temperature", "top_p", "no_repeat_from", "no_repeat_ngram", "recent_lines", "context_strength"):
         assert getattr(full, name) == getattr(half, name) == getattr(bare, name), name
-    assert full.weighs == bare.weighs == "context"
+    assert full.is_best_of is bare.is_best_of is False
     assert full.context_strength == 1.0
     without_blocks = await asked(removed_blocks="bmpe", removal_factor=0, **settings)
     assert (len(without_blocks.generators), without_blocks.context_strength) == (4, 1.0)

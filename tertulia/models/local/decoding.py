@@ -3,7 +3,6 @@
 1. Every row reads its unread tokens (one, or several that the grammar forces at once).
 2. From the logits after its last token each row draws the next one among those that its grammar allows.
 3. A text that reaches its limit is truncated to its last whole sentence and closed there.
-4. The gain by the context of tokens that were drawn without regard to it is read at the end, in one pass.
 
 This module knows nothing of units; attention is captured by `decoding_state` on the way.
 """
@@ -31,9 +30,6 @@ _LIKELY = 256
 #: The share of the likeliest token's probability below which a token is not drawn while the context is amplified.
 _PLAUSIBLE = 0.05
 
-#: How many tokens after the prompt without its context are read at once: each takes a number for all of the vocabulary.
-_READ_AT_ONCE = 192
-
 #: The most consecutive tokens that a text may repeat from itself or the latest lines, if repetitions are unwanted.
 _NOT_REPEATED_NEARBY = 3
 
@@ -55,8 +51,8 @@ class _Row:
         tokens: All tokens of the reply so far.
         unread: Number of tokens at their end that the model has not read yet.
         text_starts: By text field, the number of tokens before it.
-        gains: The information that each token drawn in a text adds to the reply, by the token's place.
-        logs: The log-probability of each of these tokens.
+        information: By its place, the log-probability of each token that was drawn in a text, or what the context adds
+            to that.
         form: The placeholder of each text in the prompt's form.
         written: The tokens that were decoded last, and their text.
     """
@@ -68,16 +64,10 @@ class _Row:
     tokens: list[int] = field(default_factory=list)
     unread: int = 0
     text_starts: dict[int, int] = field(default_factory=dict)
-    gains: dict[int, float] = field(default_factory=dict)
-    logs: dict[int, float] = field(default_factory=dict)
+    information: dict[int, float] = field(default_factory=dict)
     form: Mapping[str, str] = field(default_factory=dict)
     written: tuple[tuple[int, ...], str] = ((), "")
     finished: bool = False
-
-    @property
-    def amplifies(self) -> bool:
-        """Whether the gain by the context decides which token is drawn."""
-        return self.request.context_strength != 0
 
     def text(self, tokenizer: Tokenizer) -> str:
         """Return the reply so far, with the beginning that the prompt gives it."""
@@ -122,9 +112,8 @@ def decode_replies(
         _extend(row, row.matcher.forced())
         to_read.append([row.request.prompt.input_ids[-1], *row.tokens])
     contrasted = [index for index, row in enumerate(rows) if row.request.without_context is not None]
-    numbers = {index: len(rows) + at for at, index in enumerate(contrasted)}
-    contrast_of = {index: at for index, at in numbers.items() if rows[index].amplifies}
-    to_read += [to_read[index] if index in contrast_of else [] for index in contrasted]  # both prompts end alike
+    contrast_of = {index: len(rows) + at for at, index in enumerate(contrasted)}
+    to_read += [to_read[index] for index in contrasted]  # both prompts end alike
     while any(not row.finished for row in rows):
         logits = state.next_logits(to_read)
         for index, row in enumerate(rows):
@@ -139,8 +128,7 @@ def decode_replies(
                 if state.lengths[at] > kept:
                     state.truncate(at, state.lengths[at] - kept)
         to_read = [[] if row.finished else row.tokens[-row.unread :] for row in rows]
-        to_read += [to_read[index] if index in contrast_of else [] for index in contrasted]
-    _read_gains(state, {at: rows[index] for index, at in numbers.items() if index not in contrast_of})
+        to_read += [to_read[index] for index in contrasted]
     if state.captured_attention is not None:
         _read_rest(state, rows)
     return [[_finish(row, tokenizer) for row in rows_of_request] for rows_of_request in by_request]
@@ -150,10 +138,8 @@ def _advance(row: _Row, logits: Tensor, without_context: Tensor | None, tokenize
     """Draw the next token of a row, append the tokens that the grammar forces, and close a text at its limit."""
     grammar = row.grammar
     forbidden = torch.from_numpy(row.matcher.forbidden())
-    by_likelihood = row.request.weighs == "likelihood"
-    weighed = by_likelihood or row.request.without_context is not None
-    logs = logits.log_softmax(-1) if weighed else logits
-    gains = None if without_context is None else logs - without_context.log_softmax(-1)
+    gains = None if without_context is None else logits.log_softmax(-1) - without_context.log_softmax(-1)
+    information = logits.log_softmax(-1) if row.request.is_best_of else gains
     logits = logits[: len(forbidden)].masked_fill(forbidden[: len(logits)], -torch.inf)
     index = row.matcher.position(row.text(tokenizer))
     token = _draw(row, index, logits, gains, tokenizer)
@@ -161,34 +147,12 @@ def _advance(row: _Row, logits: Tensor, without_context: Tensor | None, tokenize
     index = row.matcher.position(row.text(tokenizer))
     if index is not None and grammar.fields[index].kind in ("speech", "text"):
         start = row.text_starts.setdefault(index, len(row.tokens) - 1)
-        if weighed:
-            log, gain = float(logs[token]), 0.0 if gains is None else float(gains[token])
-            row.logs[len(row.tokens) - 1] = log
-            row.gains[len(row.tokens) - 1] = log if by_likelihood else gain
+        if information is not None:
+            row.information[len(row.tokens) - 1] = float(information[token])
         if len(row.tokens) - start >= grammar.fields[index].max_tokens:
             _close(row, grammar.fields[index], start, tokenizer)
     _extend(row, row.matcher.forced())
     row.finished = row.matcher.finished()
-
-
-def _read_gains(state: DecodingState, rows: Mapping[int, _Row]) -> None:
-    """Read finished replies after their prompts without context, in the rows of these numbers, and weigh their tokens.
-
-    The logits after a token are those of the next one.
-    """
-    count = len(state.lengths)
-    read: dict[int, list[int]] = {
-        at: [row.request.prompt.input_ids[-1], *row.tokens[: max(row.gains)]] for at, row in rows.items() if row.gains
-    }
-    longest = max(map(len, read.values()), default=0)
-    step = max(1, _READ_AT_ONCE // max(1, len(read)))
-    for first in range(0, longest, step):
-        parts = state.read([read.get(at, [])[first : first + step] for at in range(count)])
-        for at, tokens in read.items():
-            row = rows[at]
-            for place in (place for place in row.gains if first <= place < min(first + step, len(tokens))):
-                without = float(parts[at][place - first].float().log_softmax(-1)[row.tokens[place]])
-                row.gains[place] = row.logs[place] - without
 
 
 def _draw(row: _Row, index: int | None, logits: Tensor, gains: Tensor | None, tokenizer: Tokenizer) -> int:
@@ -271,8 +235,7 @@ def _truncate(row: _Row, end: int) -> None:
     surplus = len(row.tokens) - end
     row.matcher.rollback(surplus)
     del row.tokens[end:]
-    row.gains = {at: gain for at, gain in row.gains.items() if at < end}
-    row.logs = {at: log for at, log in row.logs.items() if at < end}
+    row.information = {at: figure for at, figure in row.information.items() if at < end}
     row.unread = max(0, row.unread - surplus)
 
 
@@ -288,16 +251,16 @@ def _cut(row: _Row, tokenizer: Tokenizer) -> None:
 
     A beginning of a few words is not weighed: `Yes.` answers any question.
     """
-    gains, (field, *others) = row.gains, row.grammar.fields
-    if others or field.kind != "speech" or not gains:
+    information, (field, *others) = row.information, row.grammar.fields
+    if others or field.kind != "speech" or not information:
         return
-    start, past_last = row.text_starts[0], max(gains) + 1
-    best, end = fmean(gains.values()), past_last
+    start, past_last = row.text_starts[0], max(information) + 1
+    best, end = fmean(information.values()), past_last
     for at in range(start + 1, past_last):
         text = tokenizer.decode(row.tokens[start:at])
         goes_on = tokenizer.decode(row.tokens[start : at + 1])[len(text) :].startswith(" ")
         if goes_on and ends_with_sentence(text) and len(text.split()) >= _FEWEST_WORDS:
-            value = fmean(gain for place, gain in gains.items() if place < at)
+            value = fmean(figure for place, figure in information.items() if place < at)
             best, end = max((best, end), (value, at))
     if end < past_last:
         _end_at(row, end, tokenizer)
@@ -315,17 +278,17 @@ def _end_at(row: _Row, end: int, tokenizer: Tokenizer) -> None:
             return
         matcher.accept(forced)
         tokens += forced
-    row.tokens, row.gains = tokens, {at: gain for at, gain in row.gains.items() if at < end}
+    row.tokens, row.information = tokens, {at: figure for at, figure in row.information.items() if at < end}
 
 
 def _finish(row: _Row, tokenizer: Tokenizer) -> Reply:
-    if row.request.weighs == "likelihood":
+    if row.request.is_best_of:
         _cut(row, tokenizer)
     written = tokenizer.decode(row.tokens)
     reply = read_reply(row.grammar, written, row.tokens, _text_tokens(row.tokens, written, row.grammar, tokenizer))
-    if not row.gains:
+    if not row.information:
         return reply
-    return reply.model_copy(update={"information": fmean(row.gains.values())})
+    return reply.model_copy(update={"information": fmean(row.information.values())})
 
 
 def _text_tokens(tokens: Sequence[int], written: str, grammar: ReplyGrammar, tokenizer: Tokenizer) -> tuple[int, int]:

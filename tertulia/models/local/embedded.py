@@ -49,7 +49,6 @@ PLAIN_TRAITS = ModelTraits(
     context_strength=1.0,
     memory_items=(8, 8),
     drafts=4,
-    drafts_by="context",
     lengths=SHORT,
     choices="probabilities",
     languages=("en",),
@@ -65,7 +64,6 @@ TRAITS = replace(
     no_repeat_ngram=4,
     context_strength=0.0,
     drafts=6,
-    drafts_by="likelihood",
     scoring_tokens=8,
     reducer="learned",
 )

@@ -7,7 +7,7 @@ from tertulia.state.language_model import NO_ATTENTION, ModelTraits
 from tertulia.state.parameters import Parameters
 
 #: How the tokens of speech are drawn, how many are scored, and how; unset, it follows the model.
-DECODING = ("temperature", "no_repeat_ngram", "context_strength", "drafts", "drafts_by", "scoring_tokens", "reducer")
+DECODING = ("temperature", "no_repeat_ngram", "context_strength", "drafts", "scoring_tokens", "reducer")
 
 #: θ of the rating judge. Source: APP §4.1.
 RATING_THRESHOLD = 6.67
