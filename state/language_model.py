@@ -172,8 +172,8 @@ class GenerationRequest:
         without_context: The prompt without the matter that the reply shall be about; it ends as `prompt` does. The
             replies' `information` is what that adds to their log-probability. `None` if no context is amplified.
         context_strength: α of context-aware decoding (Shi et al. 2023); 0 if it is off.
-        is_best_of: Whether the likeliest of its replies will be taken: each gets its log-probability as `information`,
-            and speech ends with the sentence after which that is highest.
+        is_best_of: Whether the likeliest of its replies will be taken: each gets its mean log-probability as
+            `information`, and speech ends with its first sentence of some words.
         language: The language of the prompt, for the words that a model on a server gets beside it.
         people: The names of all people in the prompt: speech of a model on a server ends where it goes on for another.
         actions: The use of the actions in the speech of a model on a server.

@@ -64,6 +64,56 @@ async def test_information_is_what_the_context_adds_to_the_drawn_tokens() -> Non
         assert reply.information == pytest.approx(with_context - without, abs=1e-4)
 
 
+class SureState:
+    """A state whose logits are those of a model that says one text, and is nearly sure of each token of it."""
+
+    captured_attention = None
+
+    def __init__(self, model, text: str) -> None:
+        self.lengths, self._read, self._tokens = [0], 0, model.tokenizer.encode(text)
+        self._size = len(model.tokenizer.tokenizer)
+
+    def next_logits(self, to_read):
+        self.lengths[0] += len(to_read[0])
+        logits = torch.zeros(self._size)
+        logits[self._tokens[self.lengths[0] - 1]] = 12.0
+        return [logits]
+
+    def truncate(self, row: int, tokens: int) -> None:
+        self.lengths[row] -= tokens
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("I have the lamp here. You may take it.", "I have the lamp here."),
+        ("Yes. I have the lamp here. You may take it.", "Yes. I have the lamp here."),  # `Yes.` answers any question
+        ("It costs about 1.50 a loaf. I know.", "It costs about 1.50 a loaf."),
+        ("Where have you put it?", "Where have you put it?"),
+    ],
+)
+def test_a_draft_ends_with_its_first_sentence_of_some_words(said: str, kept: str) -> None:
+    model = tiny_language_model()
+    whole = replace(_request(model, rows=1), without_context=None, temperature=0.1)
+    for is_best_of, text in ((False, said), (True, kept)):
+        request = replace(whole, is_best_of=is_best_of, fields=(ReplyField("Ana", "speech", max_tokens=200),))
+        state = SureState(model, said + '"}')
+        ((reply,),) = decoding.decode_replies(state, [(request, model._grammar(request))], model.tokenizer)
+        assert reply.fields["Ana"] == text
+        assert (reply.information is None) is not is_best_of
+
+
+async def test_a_draft_tells_how_likely_it_is() -> None:
+    model = tiny_language_model()
+    request = replace(_request(model), without_context=None, is_best_of=True)
+    for draft in await model.generate(request):
+        first, _ = draft.text_tokens
+        closing = '…"}' if draft.fields["Ana"].endswith("…") else '"}'
+        drawn = len(draft.tokens) - len(model.tokenizer.encode(closing))
+        of_drawn = draft.model_copy(update={"text_tokens": (first, drawn)})
+        assert draft.information == pytest.approx(await model.log_likelihood(request.prompt, of_drawn), abs=1e-4)
+
+
 def test_what_may_not_be_repeated_is_not_however_sure_the_model_is() -> None:
     model = tiny_language_model()
     request = replace(_request(model, 1.0), no_repeat_from=((5, 6),), no_repeat_ngram=2)

@@ -68,7 +68,7 @@ def add_weights(
 ) -> None:
     """Take weights that were learned elsewhere, if they are of this model, its adapters and its chat template.
 
-    Example: tertulia scores add 31e10d8601ec82de.json smollm2
+    Example: tertulia scores add fd8bfa0893f5e621.json smollm2
     """
     from tertulia.cli.opening import open_language_model
     from tertulia.models.local.head_weights import keep_head_weights, kept_in, read_head_weights, require_weights_of

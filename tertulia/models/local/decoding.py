@@ -2,7 +2,8 @@
 
 1. Every row reads its unread tokens (one, or several that the grammar forces at once).
 2. From the logits after its last token each row draws the next one among those that its grammar allows.
-3. A text that reaches its limit is truncated to its last whole sentence and closed there.
+3. A text that reaches its limit is truncated to its last whole sentence and closed there; a draft, where the likeliest
+   is taken, behind its first sentence.
 
 This module knows nothing of units; attention is captured by `decoding_state` on the way.
 """
@@ -149,7 +150,8 @@ def _advance(row: _Row, logits: Tensor, without_context: Tensor | None, tokenize
         start = row.text_starts.setdefault(index, len(row.tokens) - 1)
         if information is not None:
             row.information[len(row.tokens) - 1] = float(information[token])
-        if len(row.tokens) - start >= grammar.fields[index].max_tokens:
+        is_long = len(row.tokens) - start >= grammar.fields[index].max_tokens
+        if is_long or (row.request.is_best_of and _has_said_a_sentence(row, tokenizer)):
             _close(row, grammar.fields[index], start, tokenizer)
     _extend(row, row.matcher.forced())
     row.finished = row.matcher.finished()
@@ -246,44 +248,18 @@ def _read_rest(state: DecodingState, rows: Sequence[_Row]) -> None:
         state.read_attention([*rest, *([] for _ in range(len(state.lengths) - len(rest)))])
 
 
-def _cut(row: _Row, tokenizer: Tokenizer) -> None:
-    """End a reply that is one speech with the sentence after which its information is highest, if that is not its last.
-
-    A beginning of a few words is not weighed: `Yes.` answers any question.
-    """
-    information, (field, *others) = row.information, row.grammar.fields
-    if others or field.kind != "speech" or not information:
-        return
-    start, past_last = row.text_starts[0], max(information) + 1
-    best, end = fmean(information.values()), past_last
-    for at in range(start + 1, past_last):
-        text = tokenizer.decode(row.tokens[start:at])
-        goes_on = tokenizer.decode(row.tokens[start : at + 1])[len(text) :].startswith(" ")
-        if goes_on and ends_with_sentence(text) and len(text.split()) >= _FEWEST_WORDS:
-            value = fmean(figure for place, figure in information.items() if place < at)
-            best, end = max((best, end), (value, at))
-    if end < past_last:
-        _end_at(row, end, tokenizer)
-
-
-def _end_at(row: _Row, end: int, tokenizer: Tokenizer) -> None:
-    """End the text of a row after so many tokens; the row stays as it is if its grammar forbids that."""
-    matcher, tokens = row.grammar.matcher(), [*row.tokens[:end], *tokenizer.encode('"')]
-    if not matcher.accepts(tokens):
-        return
-    matcher.accept(tokens)
-    while not matcher.finished():
-        forced = matcher.forced()
-        if not forced:
-            return
-        matcher.accept(forced)
-        tokens += forced
-    row.tokens, row.information = tokens, {at: figure for at, figure in row.information.items() if at < end}
+def _has_said_a_sentence(row: _Row, tokenizer: Tokenizer) -> bool:
+    """Return whether the last token goes on behind a whole sentence, of some words: `Yes.` answers any question."""
+    field, *others = row.grammar.fields
+    if others or field.kind != "speech" or 0 not in row.text_starts:
+        return False
+    text = tokenizer.decode(row.tokens[row.text_starts[0] : -1])
+    if not ends_with_sentence(text) or len(text.split()) < _FEWEST_WORDS:
+        return False
+    return tokenizer.decode(row.tokens[row.text_starts[0] :])[len(text) :].startswith(" ")
 
 
 def _finish(row: _Row, tokenizer: Tokenizer) -> Reply:
-    if row.request.is_best_of:
-        _cut(row, tokenizer)
     written = tokenizer.decode(row.tokens)
     reply = read_reply(row.grammar, written, row.tokens, _text_tokens(row.tokens, written, row.grammar, tokenizer))
     if not row.information:
