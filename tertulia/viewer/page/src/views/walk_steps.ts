@@ -74,7 +74,7 @@ export function stepsThrough(runs: readonly ExampleRun[]): Step[] {
     },
     {
       title: "What does λ do?",
-      text: "Eight cases, each three times at three λ. The more λ removes, the further the model's expectations move from those by the full prompt (KL). Whether it is less sure of its next word (entropy), eight cases don't tell. A point is a case: select it to read its conversations. Then begin with your own: tertulia run tidewell --lambda 0.5",
+      text: "Eight cases, each three times at three λ. The more λ removes, the further the model's expectations move from those by the full prompt (KL). At λ = 1 it is less sure of its next word (entropy); at 0.5 eight cases don't tell. A point is a case: select it to read its conversations. Then begin with your own: tertulia run tidewell --lambda 0.5",
       place: hrefOf(["experiments", "example"], { measures: "divergence,entropy" }),
       marked: [".measures > :last-child .keys:has(svg)"],
     },
