@@ -31,9 +31,10 @@ def test_it_is_small_and_has_one_of_each_kind_by_the_embedded_model(example: Pat
     with SqlStore.open(example) as store:
         runs = store.runs()
         assert {"tidewell:3", "mothers_house", "villagers"} <= {run.scenario for run in runs}
-        assert {run.trial.experiment for run in runs if run.trial} == {"example"}
+        of_experiment = {run.trial.experiment: run.model for run in runs if run.trial}
+        assert of_experiment == {"example": "smollm2", "example (control)": "rehearsal"}
         assert {run.status for run in runs} == {"finished"}
-        assert {run.model for run in runs} == {"smollm2"}
+        assert {run.model for run in runs if not run.trial} == {"smollm2"}
         assert {0, 0.5, 1} <= {run.parameters["removal_factor"] for run in runs}
         assert any(run.parent for run in runs)
         assert store.simulations.all()
