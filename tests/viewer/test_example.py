@@ -71,7 +71,8 @@ def test_the_experiment_bears_out_what_the_walk_says_of_it(example: Path) -> Non
         assert 0 < half[0] < all_removed[0]
         assert half[1] < all_removed[1]
         half, all_removed = intervals("entropy", "difference")
-        assert half[0] < 0 < half[1] and all_removed[0] > 0
+        assert half[0] < 0 < half[1]
+        assert all_removed[0] > 0
 
 
 def test_what_is_there_already_is_left_alone(tmp_path: Path) -> None:

@@ -128,6 +128,8 @@ def _abandon(loop: asyncio.AbstractEventLoop) -> None:
         with suppress(KeyboardInterrupt, SystemExit, RuntimeError):
             loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
         stop.cancel()
+    with suppress(KeyboardInterrupt, SystemExit, RuntimeError):
+        loop.run_until_complete(asyncio.sleep(0))  # what follows the end of a task, such as that of AnyIO's threads
     _close(left)
     loop.close()
 

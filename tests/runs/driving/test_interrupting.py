@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import anyio.to_thread
 import pytest
 from support.commands import Cli
 
@@ -217,3 +218,17 @@ def test_no_step_of_a_conversation_is_lost_to_a_signal(cli: Cli) -> None:
         assert cli("runs", "--json").json["runs"][0]["status"] == "interrupted"
         assert cli("resume", "@last").code == 0
         assert cli("diff", whole, "@last", "--exit-code").code == 0
+
+
+def test_threads_of_anyio_end_with_an_interrupted_loop_so_that_the_process_does() -> None:
+    async def interrupted() -> None:
+        await anyio.to_thread.run_sync(int)
+        raise KeyboardInterrupt
+
+    before = set(threading.enumerate())
+    with pytest.raises(KeyboardInterrupt):
+        run_or_abandon(interrupted())
+    for thread in set(threading.enumerate()) - before:
+        if not thread.daemon:
+            thread.join(timeout=10)
+            assert not thread.is_alive(), thread.name
