@@ -176,7 +176,7 @@ def make_stills(folder: Path) -> None:
     parent = tt.open_store(store).run(fork.parent[0])
     meeting = next(run for run in runs if run.scenario == "mothers_house")
     photograph(store, "viewer_turn", f"#/runs/{parent.id}?turn=1&lambda=0.7", "light")
-    photograph(store, "viewer_minds", f"#/runs/{meeting.id}?turn=5&pane=minds&thoughts=1", "dark")
+    photograph(store, "viewer_minds", f"#/runs/{meeting.id}?turn=4&pane=minds&thoughts=1", "dark")
     photograph(store, "viewer_compare", f"#/compare/{parent.id}/{fork.id}", "light")
 
 

@@ -69,7 +69,7 @@ export function stepsThrough(runs: readonly ExampleRun[]): Step[] {
     {
       title: "A race for the floor",
       text: "In a meeting everybody thinks at once. Who is willing enough races to speak, and the shortest latency wins: the curves are how long each might have taken, the marks how long each took.",
-      place: at(meeting, { turn: 5, pane: "minds" }),
+      place: at(meeting, { turn: 4, pane: "minds" }),
       marked: [".race"],
     },
     {
