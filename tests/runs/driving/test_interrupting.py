@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import anyio.to_thread
 import pytest
+from starlette.concurrency import run_in_threadpool
 from support.commands import Cli
 
 import tertulia.runs.driving.interrupting
@@ -222,7 +222,7 @@ def test_no_step_of_a_conversation_is_lost_to_a_signal(cli: Cli) -> None:
 
 def test_threads_of_anyio_end_with_an_interrupted_loop_so_that_the_process_does() -> None:
     async def interrupted() -> None:
-        await anyio.to_thread.run_sync(int)
+        await run_in_threadpool(int)
         raise KeyboardInterrupt
 
     before = set(threading.enumerate())
