@@ -67,7 +67,7 @@ voice: setup
 	$(TUNE) $(VOICE_SECOND:%=$(SCENES)/%.jsonl) --base smollm2:plain+.voice/first --out .voice/second --learning-rate 1e-3
 	$(TUNE) $(VOICE_THIRD:%=$(SCENES)/%.jsonl) --base smollm2:plain+.voice/second --out .voice/third --learning-rate 3e-4
 	$(TUNE) $(VOICE_FOURTH:%=$(SCENES)/%.jsonl) --base smollm2:plain+.voice/third --out .voice/fourth --learning-rate 3e-4
-	$(TUNE) $(VOICE_FIFTH:%=$(SCENES)/%.jsonl) --base smollm2:plain+.voice/fourth --out tertulia/models/voice --learning-rate 3e-4 --batch 8 --epochs 0.19
+	$(TUNE) $(VOICE_FIFTH:%=$(SCENES)/%.jsonl) --base smollm2:plain+.voice/fourth --out tertulia/models/voice --learning-rate 3e-4 --batch 8 --epochs 0.19 --held-out 0.005
 	$(BIN)/tertulia scores fit smollm2 --out tertulia/models/head_weights
 	$(BIN)/python -m benchmarks.talk.held_out smollm2 smollm2:plain
 	$(BIN)/python -m benchmarks.talk.first_lines --model smollm2 smollm2:plain

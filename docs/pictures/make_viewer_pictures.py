@@ -1,13 +1,12 @@
-"""Make again the pictures of the viewer: `python docs/pictures/make_viewer_pictures.py [stills] [walk] [recording]`.
+"""Make again the pictures of the viewer: `python docs/pictures/make_viewer_pictures.py [stills] [walk]`.
 
 | argument | pictures |
 |---|---|
 | `stills` | viewer_turn.webp, viewer_minds.webp and viewer_compare.webp, of the shipped example |
 | `walk` | viewer_walk.webp: the guided walk through the example, a few seconds a step |
-| `recording` | viewer.webp: run, look, drag λ, fork, compare; the embedded model speaks, for minutes |
 | a store | viewer_experiment.webp, of its newest experiment (the arms of λ took an hour) |
 
-Without arguments, the first three. The terminal of the recording is drawn. Chromium is needed.
+Without arguments, the first two. Chromium is needed.
 """
 
 import json
@@ -17,7 +16,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from html import escape
 from io import BytesIO
 from pathlib import Path
 from urllib.parse import quote
@@ -37,9 +35,6 @@ RATE, SIZE = 8, (1280, 800)
 
 #: The guided walk: its steps, that at which λ is dragged, and the seconds that a step is shown.
 WALK_STEPS, DRAGGED_STEP, WALK_STEP_S = 8, 4, 4.0
-
-_TERMINAL = """<body style="margin:0;background:#181a1f;color:#d6d9e0;font:21px/1.5 monospace">
-<pre style="margin:0;padding:28px 32px;white-space:pre-wrap">{}</pre></body>"""
 
 
 @contextmanager
@@ -82,18 +77,6 @@ class Recording:
         else:
             self.frames.append((picture, round(seconds * 1000)))
 
-    def type(self, lines: list[str], command: str) -> None:
-        """Show a command being typed below lines of a terminal."""
-        for end in range(0, len(command) + 1, 4):
-            self.terminal([*lines, f"$ {command[:end]}▌"])
-            self.hold()
-        self.terminal([*lines, f"$ {command}"])
-        self.hold()
-
-    def terminal(self, lines: list[str]) -> None:
-        """Have the page be a terminal with these lines."""
-        self.page.set_content(_TERMINAL.format(escape("\n".join(lines))))
-
     def save(self, file: Path) -> None:
         """Write the frames as an animated WebP, and print its size."""
         first, *others = (picture for picture, _ in self.frames)
@@ -102,38 +85,6 @@ class Recording:
         print(
             f"{file.name}: {sum(durations) / 1000:.1f} s, {len(durations)} frames, {file.stat().st_size / 1e6:.2f} MB"
         )
-
-
-def record(store: Path) -> None:
-    """Record run → look → λ → fork → compare."""
-    run = tt.run("tidewell", removal_factor=0.5, rounds=6, seed=10, store=store, progress=False)
-    with viewing(store, "--allow-runs") as address, browsing() as page:
-        film = Recording(page)
-        show_the_run(film, run)
-        page.goto(f"{address.partition('#')[0]}#/runs/{run.id}?turn=1")
-        page.locator(".making[aria-busy=false]").wait_for()
-        film.hold(1.2)
-        for turn in (2, 3):
-            page.keyboard.press("ArrowRight")
-            page.get_by_role("heading", name=f"Turn {turn}", exact=True).wait_for()
-            page.locator(".making[aria-busy=false]").wait_for()
-            film.hold(0.7)
-        drag(film, [0.5, *(step / 100 for step in range(50, 96, 5)), *(step / 100 for step in range(90, 9, -5)), 0.9])
-        fork_and_compare(film)
-        film.save(PICTURES / "viewer.webp")
-
-
-def show_the_run(film: Recording, run: tt.Run) -> None:
-    """Show the commands, and the lines as they come."""
-    command = "tertulia run tidewell --lambda 0.5 --rounds 6 --seed 10"
-    film.type([], command)
-    lines = [f"$ {command}", f"run {run.id}", ""]
-    for turn in run.turns:
-        lines.append(f"{turn.turn:>3}  {turn.speaker}: {turn.text}")
-        film.terminal(lines)
-        film.hold(0.35)
-    film.type([*lines, ""], "tertulia view @last")
-    film.hold(0.4)
 
 
 def drag(film: Recording, factors: list[float]) -> None:
@@ -150,22 +101,6 @@ def drag(film: Recording, factors: list[float]) -> None:
         film.page.wait_for_timeout(60)
         film.hold()
     film.hold(1.0)
-
-
-def fork_and_compare(film: Recording) -> None:
-    """Fork with what the slider has, and show the two side by side as the new one grows."""
-    page = film.page
-    page.get_by_role("button", name="Fork with λ = 0.9").hover()
-    film.hold(0.8)
-    page.get_by_role("button", name="Fork with λ = 0.9").click()
-    page.get_by_role("heading", name="Compare").wait_for()
-    film.hold(1.0)
-    page.get_by_role("heading", name="They part at").wait_for(timeout=300_000)
-    film.hold(2.0)
-    for _ in range(2):
-        page.keyboard.press("n")
-        page.wait_for_timeout(3000)
-        film.hold(1.5)
 
 
 def make_stills(folder: Path) -> None:
@@ -224,7 +159,7 @@ def photograph(store: Path, name: str, place: str, theme: str) -> None:
 
 
 if __name__ == "__main__":
-    wanted = sys.argv[1:] or ["stills", "walk", "recording"]
+    wanted = sys.argv[1:] or ["stills", "walk"]
     with tempfile.TemporaryDirectory() as name:
         for what in wanted:
             match what:
@@ -232,7 +167,5 @@ if __name__ == "__main__":
                     make_stills(Path(name))
                 case "walk":
                     record_walk(Path(name))
-                case "recording":
-                    record(Path(name) / "tertulia.db")
                 case store:
                     photograph_experiment(Path(store).resolve())

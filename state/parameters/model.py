@@ -87,8 +87,8 @@ class SamplingParameters(ParameterGroup):
         None,
         ge=1,
         le=16,
-        description="replies, and beginnings of them, from which the best is taken: the likeliest, or with "
-        "context_strength that which has most to do with the prompt's items; unset: the model's",
+        description="replies from which the best is taken: the likeliest, each ended with its first sentence of four "
+        "words or more, or with context_strength that which has most to do with the prompt's items; unset: the model's",
     )
     matched_decoding: bool = Field(
         True,

@@ -70,7 +70,7 @@ class SureState:
     captured_attention = None
 
     def __init__(self, model, text: str) -> None:
-        self.lengths, self._read, self._tokens = [0], 0, model.tokenizer.encode(text)
+        self.lengths, self._tokens = [0], model.tokenizer.encode(text)
         self._size = len(model.tokenizer.tokenizer)
 
     def next_logits(self, to_read):

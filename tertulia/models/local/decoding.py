@@ -151,7 +151,8 @@ def _advance(row: _Row, logits: Tensor, without_context: Tensor | None, tokenize
         if information is not None:
             row.information[len(row.tokens) - 1] = float(information[token])
         is_long = len(row.tokens) - start >= grammar.fields[index].max_tokens
-        if is_long or (row.request.is_best_of and _has_said_a_sentence(row, tokenizer)):
+        is_one_speech = row.request.is_best_of and len(grammar.fields) == 1
+        if is_long or (is_one_speech and _goes_on(row.tokens[start:], tokenizer)):
             _close(row, grammar.fields[index], start, tokenizer)
     _extend(row, row.matcher.forced())
     row.finished = row.matcher.finished()
@@ -248,15 +249,12 @@ def _read_rest(state: DecodingState, rows: Sequence[_Row]) -> None:
         state.read_attention([*rest, *([] for _ in range(len(state.lengths) - len(rest)))])
 
 
-def _has_said_a_sentence(row: _Row, tokenizer: Tokenizer) -> bool:
+def _goes_on(tokens: Sequence[int], tokenizer: Tokenizer) -> bool:
     """Return whether the last token goes on behind a whole sentence, of some words: `Yes.` answers any question."""
-    field, *others = row.grammar.fields
-    if others or field.kind != "speech" or 0 not in row.text_starts:
-        return False
-    text = tokenizer.decode(row.tokens[row.text_starts[0] : -1])
+    text = tokenizer.decode(tokens[:-1])
     if not ends_with_sentence(text) or len(text.split()) < _FEWEST_WORDS:
         return False
-    return tokenizer.decode(row.tokens[row.text_starts[0] :])[len(text) :].startswith(" ")
+    return tokenizer.decode(tokens)[len(text) :].startswith(" ")
 
 
 def _finish(row: _Row, tokenizer: Tokenizer) -> Reply:
