@@ -19,7 +19,7 @@ from tertulia.nodes.meeting.perceive import notice, perceive_message
 from tertulia.nodes.meeting.view import View
 from tertulia.nodes.shared.hearing import turns_heard
 from tertulia.state.context import Context
-from tertulia.state.errors import HandedOverError, LeftError, UsageError
+from tertulia.state.errors import HandedOverError, LeftError, TertuliaError, UsageError, failure_text
 from tertulia.state.graph_state import CognitionState, DialogueState, GroupState, initial_outcome
 from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Hearing
@@ -121,13 +121,18 @@ async def invite(context: Context, asked: dict[str, Any], ask: Ask) -> None:
     Raises:
         LeftError: They leave.
         HandedOverError: They leave for good, so that the model is to speak in this very round.
-        UsageError: The asking function returns something else than an answer, or never words.
+        UsageError: The asking function fails, or returns something else than an answer, or never words.
     """
     invitation, seconds = invitation_of(context, asked), 0.0
     for _ in range(_MOST_INVITATIONS):
         started = time.perf_counter()
-        answered = ask(invitation)
-        answer = await answered if isawaitable(answered) else answered
+        try:
+            answered = ask(invitation)
+            answer = await answered if isawaitable(answered) else answered
+        except TertuliaError:
+            raise
+        except Exception as error:
+            raise UsageError(f"ask failed: {failure_text(error)}") from error
         if answer is None and has_left(context, invitation.agent, invitation.round):
             raise HandedOverError(f"the model speaks for {invitation.agent} from turn {invitation.turn} on")
         if answer is None:

@@ -19,7 +19,11 @@ async def answer_mention(view: View) -> Finding:
 def was_mentioned(view: View) -> str | None:
     """Return the reason why the mechanism is on: the agent has just heard another name them."""
     message = view.message()
-    if message is None or message.speaker in (None, view.name) or not is_named(view.name, message.text):
+    if (
+        message is None
+        or message.speaker in (None, view.name)
+        or not is_named(view.name, message.text, view.meeting.names)
+    ):
         return None
     return f"{message.speaker} named me"
 

@@ -84,7 +84,8 @@ async def designated(state: GroupState, runtime: Runtime[Context]) -> GroupState
         return _give_floor_to(state, context, _drawn_order(state, context), "nobody there to name the next: drawn")
     candidates = _candidates(state, context)
     if is_persons(last, context, state["round"]):
-        picked = _named_in(latest_turns(context, state["turn"], context.parameters.working_memory), last, candidates)
+        turns = latest_turns(context, state["turn"], context.parameters.working_memory)
+        picked = _named_in(turns, last, candidates, context.meeting.names)
         reason = f"named by {last}" if picked else _NAMED_NOBODY.format(last)
         return _give_floor_to(state, context, _drawn_order(state, context, picked), reason)
     view = View.of(cognition_of(state, last), context)
@@ -130,9 +131,9 @@ def _drawn_order(state: GroupState, context: Context, first: str | None = None) 
     return [first, *generator.sample(others, len(others))]
 
 
-def _named_in(turns: Sequence[Turn], speaker: str, candidates: Sequence[str]) -> str | None:
+def _named_in(turns: Sequence[Turn], speaker: str, candidates: Sequence[str], people: tuple[str, ...]) -> str | None:
     last_line = next((turn.text for turn in reversed(turns) if turn.speaker == speaker), "")
-    return next((name for name in candidates if is_named(name, last_line)), None)
+    return next((name for name in candidates if is_named(name, last_line, people)), None)
 
 
 def _named(reply: Reply, candidates: Sequence[str]) -> str | None:

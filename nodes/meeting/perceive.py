@@ -56,7 +56,7 @@ def perceive_message(view: View, message: Turn | None) -> Perception:
         return Perception(turn=None, similarities={}, relevance=0, named=False, noticed=False, importance=0)
     similarities = _similarities(view, message)
     relevance = max(similarities.values(), default=0.0)
-    named = message is not None and is_named(view.name, message.text)
+    named = message is not None and is_named(view.name, message.text, view.meeting.names)
     reason = reason_to_notice(view, message)
     return Perception(
         turn=0 if message is None else message.turn,
@@ -77,7 +77,7 @@ def reason_to_notice(view: View, message: Turn | None) -> str | None:
         return "silence"
     if message.speaker == view.name:
         return "own words"
-    if is_named(view.name, message.text):
+    if is_named(view.name, message.text, view.meeting.names):
         return "named"
     return "question to all" if view.address["is_open_question"] else None
 

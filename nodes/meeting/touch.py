@@ -99,7 +99,7 @@ class Room:
             return dict.fromkeys(_HALF, 0.0)
         figures = self._figures(self._embedded([text]), self.matters[name], left)[0]
         deviations = (figures - self._mean) / self._deviation
-        deviations[2] += _NAMED if is_named(name, line) else 0.0
+        deviations[2] += _NAMED if is_named(name, line, self._context.meeting.names) else 0.0
         parts = dict(zip(_HALF, _shares(deviations).tolist(), strict=True))
         return parts if len(left) else {**parts, "goal": 0.0}
 

@@ -19,7 +19,7 @@ _IS_LETTER, _IS_SPACELESS, _IS_HANGUL, _IS_KATAKANA = map(
     lazy_pattern, (_LETTER, rf"[{_SPACELESS}]+", rf"[{_HANGUL}]+", r"[\u30a1-\u30fa\u30fc]+")
 )
 
-#: Words before a name that do not change its person.
+#: Words before a name that do not change its person. `Don` is a first name as well.
 _TITLES = frozenset(
     re.findall(
         r"\w+",
@@ -27,10 +27,17 @@ _TITLES = frozenset(
         "monsieur madame mademoiselle señor señora señorita don doña",
     )
 )
+#: Two initials or more, which a person is called by; one stands for a name.
+_INITIALS = lazy_pattern(rf"(?:{_LETTER}\.){{2,}}")
+#: A way to write `Tanaka-san` in Latin letters.
+_HONORIFIC = rf"-(?:san|sama|kun|chan|sensei|ssi|nim)(?!{_LETTER})"
+_IS_HONORIFIC = lazy_pattern(_HONORIFIC)
 #: Parts of a name that is taken out: an honorific, the ending of a possessive.
 _SUFFIX = lazy_pattern(
-    r"(?:-?(?:さん|さま|様|君|くん|ちゃん|先生|氏|殿|老师|老師|小姐|씨|님|아|야))?" rf"(?:['’]s?(?!{_LETTER}))?"
+    rf"(?:-?(?:さん|さま|様|君|くん|ちゃん|先生|氏|殿|老师|老師|小姐|씨|님|아|야)|{_HONORIFIC})?(?:['’]s?(?!{_LETTER}))?"
 )
+#: The apostrophes of a name and of a text are one sign; places stay the same.
+_ONE_APOSTROPHE = str.maketrans("’ʼ", "''")
 
 #: Names that are English words as well: if a capital letter tells nothing, only a call counts.
 _WORDS = frozenset(
@@ -62,9 +69,9 @@ _VERB_BEHIND = lazy_pattern(
 )
 
 
-def is_named(name: str, text: str) -> bool:
-    """Whether a text contains a person's full name or first name as a whole word."""
-    return bool(places_of(name, unicodedata.normalize("NFC", text)))
+def is_named(name: str, text: str, among: tuple[str, ...] = ()) -> bool:
+    """Whether a text mentions a person, of all these people or alone (`mentions`)."""
+    return name in named_in(text, among or (name,))
 
 
 def mentions(text: str, names: Sequence[str]) -> dict[str, list[tuple[int, int]]]:
@@ -102,13 +109,13 @@ def without_names(text: str, names: tuple[str, ...]) -> str:
 
 def _possible(text: str, names: tuple[str, ...]) -> list[str]:
     """Return those of many names that a text may have a part of: only these are looked for in earnest."""
-    folded = text.casefold()
+    folded = text.translate(_ONE_APOSTROPHE).casefold()
     return [name for name, parts in _folded(names) if any(part in folded for part in parts)]
 
 
 @lru_cache(maxsize=16)
 def _folded(names: tuple[str, ...]) -> list[tuple[str, list[str]]]:
-    composed = ((name, unicodedata.normalize("NFC", name).casefold()) for name in names)
+    composed = ((name, unicodedata.normalize("NFC", name).translate(_ONE_APOSTROPHE).casefold()) for name in names)
     return [(name, _parts(folded) or [folded]) for name, folded in composed]
 
 
@@ -133,7 +140,7 @@ def _called_name(name: str) -> str:
 
 
 def _is_title(part: str) -> bool:
-    return part.endswith(".") or part.casefold() in _TITLES
+    return (part.endswith(".") and not _INITIALS.fullmatch(part)) or part.casefold() in _TITLES
 
 
 def places_of(name: str, text: str, whole: bool = False) -> list[tuple[int, int]]:
@@ -142,10 +149,12 @@ def places_of(name: str, text: str, whole: bool = False) -> list[tuple[int, int]
     Args:
         whole: Whether their full name alone counts, and not the name that they are called by.
     """
-    name = unicodedata.normalize("NFC", name).strip()
+    name = unicodedata.normalize("NFC", name).strip().translate(_ONE_APOSTROPHE)
+    text = text.translate(_ONE_APOSTROPHE)
     folded = text.casefold()
     places: list[tuple[int, int]] = []
-    for form in dict.fromkeys((name, *(() if whole else (_called_name(name),)))):
+    called = () if whole else (_called_name(name), *(["Don"] if name.startswith("Don ") else []))
+    for form in dict.fromkeys((name, *called)):
         if not form or form.casefold() not in folded:
             continue
         is_cased = _is_cased(text)
@@ -168,9 +177,11 @@ def _is_part_of_word(form: str, text: str, start: int, end: int) -> bool:
         return len(form) == 1 and before[-1:].isalnum()
     if _IS_HANGUL.fullmatch(form):
         return before[-1:].isalnum() or (len(form) == 1 and bool(_IS_HANGUL.match(behind)))
-    if before[-1:] == "-":
+    if before[-1:] == "-" or (before[-1:] == "'" and before[:1].isupper()):  # `O'Neil`, but `d'Anna`
         before = before[:-1]
-    behind = behind.removeprefix("-")
+    if behind == "'t":  # `Don't`
+        return True
+    behind = "" if _IS_HONORIFIC.match(text, end) else behind.removeprefix("-")
     return bool(_IS_LETTER.match(before[-1:]) or _IS_LETTER.match(behind))
 
 

@@ -31,6 +31,13 @@ def read_seed(settings: dict[str, Any]) -> int | None:
         raise SettingError("seed", value, ": a seed is an integer") from None
 
 
+def named_model(model: str | None, rehearse: bool) -> str | None:
+    """Return the name of the model that `--model` or `--rehearse` asks for, `None` if neither does."""
+    if rehearse and model not in (None, REHEARSAL):
+        raise UsageError(f"--rehearse and --model {model}: give one of them")
+    return REHEARSAL if rehearse else model
+
+
 def read_model(model: str | None, rehearse: bool) -> str:
-    """Return the name of the model that `--model` and `--rehearse` ask for."""
-    return REHEARSAL if rehearse else model or DEFAULT_MODEL
+    """Return `named_model`, or the model that speaks by default."""
+    return named_model(model, rehearse) or DEFAULT_MODEL

@@ -146,6 +146,7 @@ class _Exchanging:
             "asker": asker,
             "answerer": answerer,
             "belongings": {name: everybody[name] for name in (asker, answerer)},
+            "utterances": {},
         }
 
     def _pair(self, state: State, turn: int) -> tuple[str, str]:
@@ -164,7 +165,7 @@ class _Exchanging:
         return asker, answerer or following
 
     async def record(self, state: State, config: RunnableConfig) -> State:
-        """Store the exchange, and add question and answer to the messages."""
+        """Store the exchange, and add question and answer to the messages; the next on a thread has its own pair."""
         run, turn = self._host.forked_if_said(state["run"], state["turn"]), state["turn"]
         context = self._host.context(run)
         turn_of = recorded_exchange(cast(Any, state), turn, context)
@@ -193,6 +194,8 @@ class _Exchanging:
                 "run": run,
                 "turn": turn,
             },
+            "asker": None,
+            "answerer": None,
         }
 
 

@@ -30,6 +30,10 @@ def host_of(
     Raises:
         SettingError: A parameter is unknown, or has a value that it can't have.
     """
+    if settings is not None and not isinstance(settings, Mapping):
+        raise SettingError("settings", settings, ": parameters are given by name: settings={'temperature': 1.0}")
+    if not isinstance(store, str | os.PathLike):
+        raise SettingError("store", store, ": a path is a text, or a pathlib.Path")
     added = additions_of(additions)
     given = {**(settings or {}), **added.settings}
     Parameters().with_settings(given, removal_factor=removal_factor)

@@ -170,11 +170,12 @@ class _Speaking:
         return replace(context, parameters=context.parameters.model_copy(update={"perception_threshold": 0.0}))
 
     async def record(self, state: State, config: RunnableConfig) -> State:
-        """Store the utterance, and add it to the messages."""
+        """Store the utterance, and add it to the messages; the next call on a thread has a speaker of its own."""
         run = self._host.forked_if_said(state["run"], state["turn"])
         context = self._host.context(run)
         record, said = recorded_utterance(state, context)
         with context.store.transaction():
             context.record(RecordedTurn(record))
             context.store.set_status(run, "finished")
-        return {"run": run, "utterance": said, "messages": [*state["returned"], message_of(said, task_of(config))]}
+        messages = [*state["returned"], message_of(said, task_of(config))]
+        return {"run": run, "utterance": said, "messages": messages, "speaker": None}

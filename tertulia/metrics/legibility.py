@@ -10,6 +10,7 @@
 0.6, Arabic, Greek, Hindi, Japanese, Korean and Chinese 0.5 to 0.9, Thai 0.7 to 1.0.
 """
 
+import math
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from tertulia.metrics.diversity import Dialogue, dialogue_text
+from tertulia.metrics.diversity import Dialogue, dialogue_text, words
 from tertulia.state.language_model import Embedder
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Record
@@ -41,6 +42,9 @@ MULTILINGUAL = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
 
 #: With fewer letters, what is said can't be told from its form.
 _FEWEST_LETTERS = 16
+
+#: In the place of a likeness: no line has a word.
+_WITHOUT_WORDS = math.inf
 
 #: The share of a text's letters from which a script counts; a Chinese line has a third of an English line's letters.
 _LEAST_SHARE = 1 / 8
@@ -72,9 +76,20 @@ def unread(cases: Mapping[str, Sequence[str]], embed: Embed) -> dict[str, float]
 
 
 def unread_cases(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder | None) -> dict[str, float]:
-    """Return the cases of several dialogues that an embedder can't read, each with its likeness; none without one."""
-    texts = {case: [*map(dialogue_text, of_case)] for case, of_case in cases.items() if len(of_case) > 1}
-    return unread(texts, embedder.embed) if embedder is not None else {}
+    """Return the cases of several dialogues that an embedder can't read, each with its likeness; none without one.
+
+    Lines without any word can't be read by any.
+    """
+    if embedder is None:
+        return {}
+    compared = {case: of_case for case, of_case in cases.items() if len(of_case) > 1}
+    without_words = {
+        case: _WITHOUT_WORDS
+        for case, of_case in compared.items()
+        if not any(words(text) for dialogue in of_case for _, text in dialogue)
+    }
+    texts = {case: [*map(dialogue_text, of_case)] for case, of_case in compared.items()}
+    return unread(texts, embedder.embed) | without_words
 
 
 def without_vectors(figures: R) -> R:
@@ -85,8 +100,10 @@ def without_vectors(figures: R) -> R:
 
 def why_unread(embedder: str, likeness: float, option: str = "--embedder ") -> str:
     """Return the reason why nothing is measured by an embedder, as a clause with the option that names another."""
-    words = likeness_in_words(likeness)
-    return f"as {embedder} can't read their language: {words}; name one that can: {option}{MULTILINGUAL}"
+    if likeness == _WITHOUT_WORDS:
+        return "as their lines have no words"
+    found = likeness_in_words(likeness)
+    return f"as {embedder} can't read their language: {found}; name one that can: {option}{MULTILINGUAL}"
 
 
 def likeness_in_words(likeness: float) -> str:
@@ -95,10 +112,15 @@ def likeness_in_words(likeness: float) -> str:
 
 
 def _some(texts: Sequence[str]) -> Iterator[str]:
-    """Yield the beginnings of some texts, from the first to the last, that have letters enough."""
-    readable = [text for text in dict.fromkeys(texts) if sum(map(str.isalpha, text[:_LETTERS])) >= _FEWEST_LETTERS]
+    """Yield the beginnings of some texts, from the first to the last, that have letters enough; else of all as one."""
+    distinct = list(dict.fromkeys(texts))
+    readable = [*filter(_has_letters, distinct)] or [*filter(_has_letters, ["\n".join(distinct)])]
     places = {round(part * (len(readable) - 1) / (_TEXTS - 1)) for part in range(_TEXTS)} if readable else ()
     yield from (readable[place][:_LETTERS] for place in sorted(places))
+
+
+def _has_letters(text: str) -> bool:
+    return sum(map(str.isalpha, text[:_LETTERS])) >= _FEWEST_LETTERS
 
 
 def _by_script(texts: Sequence[str]) -> list[list[str]]:

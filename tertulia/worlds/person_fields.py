@@ -108,8 +108,10 @@ def _is_words(traits: Any) -> bool:
 
 
 def misspelt(text: str, known: Iterable[str]) -> str | None:
-    """Return the known name that a text is, or nearly is; `None` if it is another name."""
-    return next(iter(get_close_matches(text, list(known), 1, _SAME_WORD)), None)
+    """Return the known name that a text is, in whatever case, or nearly is; `None` if it is another name."""
+    names = list(known)
+    in_another_case = next((name for name in names if name.casefold() == text.casefold()), None)
+    return in_another_case or next(iter(get_close_matches(text, names, 1, _SAME_WORD)), None)
 
 
 def doubled_poles(poles: Iterable[str]) -> Iterator[tuple[int, str]]:

@@ -13,7 +13,7 @@ import pytest
 from support.commands import Cli
 
 import tertulia as tt
-from tertulia.state.errors import SettingError
+from tertulia.state.errors import SettingError, UsageError
 
 ROOT = Path(__file__).parents[3]
 
@@ -259,12 +259,12 @@ def test_questions_to_a_run_and_a_store_are_checked_too() -> None:
     [
         (lambda _: "words", "ask returned 'words'; it returns an Answer"),
         (lambda _: tt.Answer(words=" "), "Leila Haddad owes words in turn [0-9]+ and gave none, 100 times asked"),
-        (lambda _: [][1], "IndexError: list index out of range"),
-        (lambda _: int("\n"), "ValueError: invalid literal"),
+        (lambda _: [][1], "ask failed: IndexError: list index out of range"),
+        (lambda _: int("\n"), "ask failed: ValueError: invalid literal"),
     ],
 )
 def test_what_a_seat_can_not_take_is_told_in_a_line(answer: Any, line: str) -> None:
-    with pytest.raises(tt.TertuliaError, match=f"^{line}") as refused:
+    with pytest.raises(UsageError, match=f"^{line}") as refused:
         tt.run("tidewell", rounds=2, rehearse=True, seat="Leila Haddad", ask=answer)
     assert "\n" not in str(refused.value)
 

@@ -37,6 +37,16 @@ def test_a_card_alone_meets_a_visitor_and_the_scenario_runs(cli: Cli, files: Pat
     assert (again.code, "exists already" in again.err) == (2, True)
 
 
+def test_a_visitor_has_a_name_in_the_facts_that_they_know(cli: Cli, files: Path) -> None:
+    data = {"name": "Mira", "description": "{{char}} trusts {{user}}. {{user}} saved her dog."}
+    json_file(files, {"spec": "chara_card_v2", "spec_version": "2.0", "data": data}, "mira.json")
+    values = yaml.safe_load(cli("people", "import", "mira.json", "--user", "Bob").out)
+    assert values["participants"] == [
+        {"name": "Mira", "background": ["Mira trusts Bob.", "Bob saved her dog."]},
+        {"name": "Bob", "memories": ["Mira trusts Bob.", "About Mira: Bob saved her dog."]},
+    ]
+
+
 def test_several_files_are_a_meeting_and_a_lorebook_goes_to_all(cli: Cli, files: Path) -> None:
     json_file(files, PROFILE, "noor.json")
     done = cli(

@@ -55,3 +55,10 @@ def test_words_are_words(cli: Cli, meeting: str) -> None:
     cli("search", "the", "--kind", "dream").complains(2, "dream")
     cli("search", "the", "--run", "zzzz").complains(3, "zzzz")
     assert "nothing found" in cli("search", "zzzz").out
+
+
+def test_what_a_stand_in_made_is_marked_wherever_it_is_found_or_counted(cli: Cli, meeting: str) -> None:
+    assert {passage["rehearsed"] for passage in found(cli, "the")} == {True}
+    assert cli("stats", meeting, "--json").json["rehearsed"] is True
+    for words in (("search", "the"), ("stats", meeting), ("show", meeting, "--cost")):
+        assert "rehearsed: " in cli(*words).out

@@ -287,6 +287,28 @@ def test_gc_removes_the_superseded_checkpoints_of_threads(cli: Cli, tmp_path: Pa
         assert [m.name for m in graph.invoke(None, thread("over"))["messages"]] == ["Ana", "Bo"]
 
 
+@pytest.mark.parametrize("ids", ["12", 12])
+def test_a_text_is_no_list_of_threads_to_prune(tmp_path: Path, ids: Any) -> None:
+    with checkpointer(tmp_path / "tertulia.db") as saver:
+        graph = speaking(tmp_path, saver)
+        for name in ("1", "2", "12"):
+            graph.invoke(HELLO, thread(name))
+        before = [len([*graph.get_state_history(thread(name))]) for name in ("1", "2", "12")]
+        for refuses in (saver.prune, saver.delete_for_runs):
+            with pytest.raises(UsageError, match=r"a list of ids is expected, such as \['12'\]"):
+                refuses(ids)
+        assert [len([*graph.get_state_history(thread(name))]) for name in ("1", "2", "12")] == before
+
+
+def test_a_paused_run_is_told_to_go_on_in_its_graph(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "tertulia.db"
+    with checkpointer(path) as saver:
+        speaking(tmp_path, saver, store=str(path), interrupt_before=["generate"]).invoke(HELLO, thread())
+    way = "to go on: invoke your graph again, with None as its input"
+    assert cli("stop", "@last").out.rstrip().endswith(way)
+    assert cli("replay", "@last", "--speed", "0").err.rstrip().endswith(way)
+
+
 # --- how a turn is shown --------------------------------------------------------------------------------------------
 
 

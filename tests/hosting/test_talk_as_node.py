@@ -24,6 +24,21 @@ ALBUMS: list[dict[str, Any]] = [
 ]
 
 
+def test_exchanges_alone_are_on_one_thread_those_of_several(tmp_path: Path) -> None:
+    store = str(tmp_path / "talk.db")
+    exchange = tertulia.langgraph.exchange(ALBUMS, model="rehearsal", store=store, checkpointer=InMemorySaver())
+    seen = []
+    for threads in ("0000", "1234"):
+        state: dict[str, Any] = {"messages": []}
+        pairs = []
+        for name in threads:
+            state = exchange.invoke({"messages": state["messages"]}, thread(name))
+            pairs.append((state["exchange"]["asker"], state["exchange"]["answerer"], state["exchange"]["plan"]["text"]))
+        seen.append((pairs, [message.content for message in state["messages"]]))
+    assert seen[0] == seen[1]
+    assert [pair[:2] for pair in seen[0][0]] == [("Ana", "Bo"), ("Bo", "Cy"), ("Cy", "Ana"), ("Ana", "Bo")]
+
+
 def talking(folder: Path, people: Any = MANY, **options: Any) -> Any:
     given = {"model": "rehearsal", "removal_factor": 0.5, "store": str(folder / "talk.db"), **options}
     return graph_of(tertulia.langgraph.group_chat(people, **given), InMemorySaver())

@@ -389,6 +389,9 @@ def test_a_state_that_does_not_fit_is_told(tmp_path: Path, state: Any, given: An
         ({"checkpointer": "a.db"}, UsageError, r"^checkpointer='a\.db': an open saver is expected.*as saver$"),
         ({"seed": "one"}, SettingError, r"^seed=one: a seed is an integer"),
         ({"model": None}, SettingError, r"^model=None: a model is named by a text"),
+        ({"settings": ["temperature"]}, SettingError, r"^settings=\['temperature'\]: parameters are given by name"),
+        ({"store": 5}, SettingError, r"^store=5: a path is a text"),
+        ({"removal_factor": True}, SettingError, r"^removal_factor=True: takes a number"),
         ({"lam": 0.5}, UsageError, r"^utterance has no argument 'lam'; write removal_factor=0\.5$"),
         ({"temperature": 0.5}, UsageError, r"^temperature is a setting: settings=\{'temperature': 0\.5\}$"),
         ({"participants": []}, UsageError, r"^utterance has no argument 'participants'; write people=\[\]$"),
@@ -407,6 +410,28 @@ def test_somebody_alone_is_told(tmp_path: Path) -> None:
 def test_a_model_that_is_none_is_told_when_it_is_opened(tmp_path: Path) -> None:
     with pytest.raises(TertuliaError, match="nowhere"):
         speaking(tmp_path, model="nowhere").invoke(HELLO, thread())
+
+
+@pytest.mark.parametrize("wanted", [(None,) * 4, ("Bo", "Bo", None, "Ana")])
+def test_a_graph_alone_says_on_one_thread_what_it_says_on_several(
+    tmp_path: Path, wanted: tuple[str | None, ...]
+) -> None:
+    speak = tertulia.langgraph.utterance(
+        PEOPLE, model="rehearsal", store=str(tmp_path / "talk.db"), checkpointer=InMemorySaver()
+    )
+    heard = []
+    for threads in ("0000", "1234"):
+        messages: list[AnyMessage] = []
+        for name, speaker in zip(threads, wanted, strict=True):
+            given: Any = {"messages": messages} | ({} if speaker is None else {"speaker": speaker})
+            messages = speak.invoke(given, thread(name))["messages"]
+        heard.append([(message.name, message.content) for message in messages])
+    assert heard[0] == heard[1]
+    following = {"Ana": "Bo", "Bo": "Ana", None: "Ana"}
+    expected: list[str] = []
+    for speaker in wanted:
+        expected.append(speaker or following[expected[-1] if expected else None])
+    assert [name for name, _ in heard[0]] == expected
 
 
 def test_the_graph_runs_alone_too(tmp_path: Path) -> None:

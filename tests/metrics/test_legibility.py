@@ -107,6 +107,25 @@ def test_texts_without_letters_and_single_dialogues_are_left_alone(minilm: Sente
     assert measured({"zh": dialogues_in("zh")[:1]}, minilm).unread == {}
 
 
+def test_short_dialogues_are_read_together(minilm: SentenceEmbedder) -> None:
+    lines = [text for dialogue in dialogues_in("zh") for _, text in dialogue]
+    short = [[("A", text[:6]), ("B", text[6:12])] for text in lines]
+    assert all(sum(sign.isalpha() for _, text in dialogue for sign in text) < 14 for dialogue in short)
+    assert measured({"zh": short}, minilm).unread.keys() == {"zh"}
+    assert measured({"en": [[("A", "I go."), ("B", "Do.")], [("A", "Rain."), ("B", "Oh no.")]]}, minilm).unread == {}
+
+
+@pytest.mark.parametrize("lines", [("😀😀", "🎉", "😭", "👍"), ("…", "?!", "--", "!")])
+def test_lines_without_words_are_not_compared(lines: tuple[str, ...], cli: Cli, minilm: SentenceEmbedder) -> None:
+    dialogues = [[("A", lines[0]), ("B", lines[1])], [("A", lines[2]), ("B", lines[3])]]
+    found = measured({"x": dialogues}, minilm)
+    assert (found.diversity["x"].sim, found.variety["x"].vendi) == (None, None)
+    Path("d.jsonl").write_text("\n".join(json.dumps({"case": "x", "dialogue": dialogue}) for dialogue in dialogues))
+    assert "not measured: sim and vendi of x, as their lines have no words" in " ".join(
+        cli("metrics", "d.jsonl").out.split()
+    )
+
+
 def test_one_case_that_is_not_read_leaves_the_figures_of_the_others(minilm: SentenceEmbedder) -> None:
     cases = {language: dialogues_in(language) for language in ("en", "ko")}
     found = asyncio.run(

@@ -20,6 +20,10 @@ def test_a_name_that_is_a_word_is_not_named_by_the_word(text: str) -> None:
      ("Will", "Will and Alice know.", True), ("Will", "Ask will?", False), ("Ana", "ana?", True),
      ("Ana", "ana. Yes", False), ("Ana", "Anaconda", False), ("Mary", "Mary-Ann", False), ("Bob", "a bobsleigh", False),
      ("アン", "アンケート", False), ("Ana Vos", "What does Ana say?", True), ("Ana Vos", "Vos, perhaps.", False),
+     ("O'Neil", "You, O’Neil?", True), ("O’Neil", "O'Neil's hat", True), ("Neil", "Is O'Neil here?", False),
+     ("Anna", "le frère d'Anna", True), ("Don Hall", "And you, Don?", True), ("Don Hall", "Don't go.", False),
+     ("Don Quijote", "Come, Quijote.", True), ("J.R. Ewing", "And J.R.?", True), ("J. Smith", "Smith, then.", True),
+     ("Tanaka", "Tanaka-san knows.", True), ("Tanaka", "the Tanaka-Sanders", False),
      ("Ana (she)", "I mean Ana (she).", True), ("🦆", "Where is 🦆 now?", True)],
 )  # fmt: skip
 def test_a_name_is_named_by_a_word_of_its_own(name: str, text: str, named: bool) -> None:
@@ -36,6 +40,7 @@ def test_a_name_is_named_by_a_word_of_its_own(name: str, text: str, named: bool)
         ("Anna Berg's boat and Holm’s boat", "boat and boat"),
         ("I asked Will. Will you come?", "I asked. Will you come?"),
         ("Bob!", ""),
+        ("Bob-san, that works.", "that works."),
         ("山田さんは来ます", "は来ます"),
         ("Nobody is named here, not Bobby.", "Nobody is named here, not Bobby."),
     ],
@@ -47,3 +52,4 @@ def test_a_text_without_names(text: str, rest: str) -> None:
 def test_the_full_name_of_another_is_no_mention() -> None:
     assert named_in("Anna Holm has it, and Bob's boat.", PEOPLE) == ("Bob", "Anna Holm")
     assert named_in("Anna has it.", PEOPLE) == ("Anna Berg", "Anna Holm")
+    assert not is_named("Anna Berg", "Anna Holm has it.", PEOPLE)

@@ -77,6 +77,9 @@ def test_blocks_are_written_by_name_or_letter_and_stored_as_letters(
         ("block_lengths", "memory=1,m=2", "block letter 'm' stands twice"),
         ("removal_factor", 1.5, "takes 1 at most"),
         ("max_turns", "many", "whole number"),
+        ("max_turns", True, "takes a number"),
+        ("removal_factor", True, "takes a number"),
+        ("max_minutes", False, "takes a number"),
         ("revision", "redo", "'rollback', 'rewrite', 'combined' or 'off'"),
     ],
 )

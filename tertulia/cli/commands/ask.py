@@ -5,12 +5,10 @@ from typing import Annotated
 import typer
 
 from tertulia.cli.opening import open_existing
+from tertulia.cli.option_values import named_model
 from tertulia.cli.options import JsonOption, RunArgument, StoreOption
 from tertulia.cli.terminal.asking import ask as answers_of
 from tertulia.cli.terminal.output import data, plain, print_json
-from tertulia.state.errors import UsageError
-
-_REHEARSAL = "rehearsal"
 
 
 def ask(
@@ -45,12 +43,10 @@ def ask(
     """
     from tertulia.lab.annotations.asking import asked_document, inquiry, questions_given, responses
 
-    if rehearse and model is not None:
-        raise UsageError(f"--rehearse and --model {model}: give one of them")
+    chosen = named_model(model, rehearse)
     listed = questions_given(questions or (), file)
     with open_existing(store) as opened:
         asked = inquiry(opened, opened.run(run), person, listed, at, seed)
-        chosen = _REHEARSAL if rehearse else model
         answers = answers_of(opened, asked.run, chosen, asked.requests, asked.model)
         found = responses(opened, answers)
     if as_json:

@@ -5,13 +5,11 @@ from typing import Annotated
 import typer
 
 from tertulia.cli.opening import open_existing
+from tertulia.cli.option_values import named_model
 from tertulia.cli.options import JsonOption, PaperOption, RunsArgument, StoreOption
 from tertulia.cli.terminal.asking import ask
 from tertulia.cli.terminal.output import data, print_json
-from tertulia.state.errors import UsageError
 from tertulia.views.reading.exchanges import check_is_no_album_chat
-
-_REHEARSAL = "rehearsal"
 
 
 def inventory(
@@ -33,17 +31,13 @@ def inventory(
     from tertulia.cli.views.inventory import print_inventory
     from tertulia.lab.annotations.inventory import inventory_document, inventory_report, inventory_requests
 
-    if rehearse and model is not None:
-        raise UsageError(f"--rehearse and --model {model}: give one of them")
+    asked = named_model(model, rehearse)
     with open_existing(store) as opened:
         records = list({record.run: record for record in map(opened.run, runs)}.values())
         for record in records:
             check_is_no_album_chat(record, "inventory")
         answers = {
-            record.run: ask(
-                opened, record, _REHEARSAL if rehearse else model, inventory_requests(opened.turns(record.run))
-            )
-            for record in records
+            record.run: ask(opened, record, asked, inventory_requests(opened.turns(record.run))) for record in records
         }
         report = inventory_report(opened, records, answers)
     if as_json:

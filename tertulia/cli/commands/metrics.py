@@ -52,9 +52,7 @@ def metrics(
     ] = None,
     embedder: Annotated[
         str | None,
-        typer.Option(
-            metavar="ID", help="minilm (embedded), a folder, or a Hugging Face id; the runs' own, else minilm."
-        ),
+        typer.Option(metavar="ID", help="minilm, a folder, or a Hugging Face id; else the runs', unless rehearsed."),
     ] = None,
     against: _AgainstOption = None,
     by_index: _IndexOption = False,

@@ -8,10 +8,12 @@ from typing import Annotated
 
 import typer
 
+from tertulia.cli.driving import store_hint
 from tertulia.cli.opening import open_existing
 from tertulia.cli.options import JsonOption, RunArgument, StoreOption, ThoughtsOption
 from tertulia.cli.terminal.output import data, plain, print_json, progress
 from tertulia.cli.views.live import print_heading, print_round_thoughts, print_turn_of
+from tertulia.runs.driving.stopping import way_on_of_run
 from tertulia.state.errors import UsageError
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
@@ -67,8 +69,10 @@ def replay(
             _play(opened, record, start, _stepwise(turns) if step else _timed(turns, speed), thoughts, edited)
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
-    if not turns:
-        progress().print(plain(f"run {record.run} has no turns yet; go on with it: tertulia resume {record.run}"))
+        if not turns:
+            way_on = way_on_of_run(opened, record)
+            hint = store_hint(opened) if way_on.startswith("tertulia ") else ""
+            progress().print(plain(f"run {record.run} has no turns yet; to go on: {way_on}{hint}"))
 
 
 def _play(

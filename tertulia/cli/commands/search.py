@@ -11,6 +11,7 @@ from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.errors import UsageError, nearest_hint
 from tertulia.storage.parts.search import KINDS
 from tertulia.storage.parts.search import search as search_passages
+from tertulia.views.wording.phrases import REHEARSED
 
 _VERBS = {"utterance": "says", "thought": "thinks", "memory": "remembers"}
 
@@ -43,18 +44,20 @@ def search(
         of_run = None if run is None else opened.run(run).run
         kinds = tuple(name for name in KINDS if kind is None or name in kind)
         passages = search_passages(opened.file, query, of_run, kinds, limit + 1)
+        rehearsed = {run for run in {passage.run for passage in passages} if opened.run(run).rehearsed}
     if len(passages) > limit:
         passages = passages[:limit]
         progress().print(f"there is more than these {limit}; --limit shows it")
     if as_json:
-        found = [vars(passage) for passage in passages]
+        found = [{**vars(passage), "rehearsed": passage.run in rehearsed} for passage in passages]
         print_json({"schema_version": SCHEMA_VERSION, "query": query, "passages": found})
         return
     console = data()
     before = None
     for passage in passages:
         if passage.run != before:
-            console.print(plain(passage.run, "bold"))
+            marked = f", {REHEARSED}" if passage.run in rehearsed else ""
+            console.print(plain(passage.run, "bold"), plain(marked, "dim"), sep="")
             before = passage.run
         where = f"turn {passage.turn}" if passage.turn else "before it began"
         who = plain(f"{where} · {passage.agent} {_VERBS[passage.kind]}:", "dim")

@@ -13,6 +13,7 @@ from tertulia.cli.terminal.checking import check_line
 from tertulia.cli.terminal.lines import print_turn
 from tertulia.cli.terminal.output import data, plain, print_json
 from tertulia.cli.views.album import print_diary, print_exchange_making, print_journey
+from tertulia.cli.views.annotated import mark_rehearsed
 from tertulia.cli.views.cognition import print_calls, print_round
 from tertulia.cli.views.conversation import print_opening, print_run
 from tertulia.cli.views.costs import print_cost
@@ -173,6 +174,7 @@ def _show_cost(
         print_json({"schema_version": SCHEMA_VERSION, "run": run.run, **costs})
         return
     console = data()
+    mark_rehearsed(console, run.rehearsed)
     if run.parent and turn is None:
         shared = f"since the fork at turn {run.parent[1]}; what came before was paid by {run.parent[0]}"
         console.print(plain(shared, "dim"))

@@ -4,6 +4,7 @@ from tertulia.cli.opening import open_existing
 from tertulia.cli.options import JsonOption, PaperOption, RunArgument, StoreOption
 from tertulia.cli.terminal.output import data, print_json
 from tertulia.cli.views.album import print_album_stats
+from tertulia.cli.views.annotated import mark_rehearsed
 from tertulia.cli.views.participation import print_participation
 from tertulia.state.album import Population
 from tertulia.views.measuring.participation import participation_document, published_participation, read_participation
@@ -21,6 +22,7 @@ def stats(run: RunArgument, paper: PaperOption = False, store: StoreOption = Non
     with open_existing(store) as opened:
         record = opened.run(run)
         start = opened.start(record.run)
+        mark_rehearsed(data(), record.rehearsed and not as_json)
         published = published_participation(record, start) if paper else None
         if isinstance(start, Population):
             totals, journeys = read_album(opened, record, start)

@@ -44,6 +44,6 @@ def stop(
         print_json({"schema_version": SCHEMA_VERSION, "stopped": [asdict(found) for found in became]})
         return
     for found in became:
-        data().print(plain(f"{found}{hint if 'to go on: ' in found.text else ''}"))
+        data().print(plain(f"{found}{hint if 'to go on: tertulia ' in found.text else ''}"))
     if not became:
         data().print(plain("nothing is driven in this store"))

@@ -12,8 +12,7 @@ from tertulia.cli import options
 from tertulia.cli.lab.trials import TrialOptions, print_estimate, run_study
 from tertulia.cli.opening import open_existing
 from tertulia.cli.option_groups import grouped
-from tertulia.cli.option_values import read_seed, read_settings
-from tertulia.state.language_model import REHEARSAL
+from tertulia.cli.option_values import named_model, read_seed, read_settings
 from tertulia.storage.store import SqlStore
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ class GridOptions:
             trials=self.trials,
             rounds=self.rounds,
             seed=read_seed(chosen) if self.seed is None else self.seed,
-            model=REHEARSAL if self.rehearse else self.model,
+            model=named_model(self.model, self.rehearse),
             name=self.name,
             cohort_size=self.side_by_side,
             extensions=extensions,

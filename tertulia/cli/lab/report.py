@@ -20,7 +20,7 @@ from tertulia.cli.lab.reports import (
 )
 from tertulia.cli.lab.reports_of_runs import OPTIONS_OF_RUNS, print_report_of_runs
 from tertulia.cli.option_groups import grouped
-from tertulia.cli.option_values import read_model
+from tertulia.cli.option_values import named_model, read_model
 from tertulia.cli.terminal.output import data, print_json
 from tertulia.cli.terminal.tables import Row, print_table
 from tertulia.cli.where import WhereOptions
@@ -97,7 +97,7 @@ def report(
     wanted = WantedReport(store_path(store), out or Path("reports"), embedder, fluency_model, force, as_json, code)
     if name in OF_RUNS:
         _refuse_options(context, name)
-        asked = read_model(model, rehearse) if model or rehearse else None
+        asked = named_model(model, rehearse)
         print_report_of_runs(name, wanted, inputs or (), asked, is_written=out is not None)
         return
     place = None if report_only else where

@@ -14,22 +14,19 @@ from tertulia.state.town import Encounter, Simulation
 from tertulia.views.reading.agreements import mark_of
 from tertulia.views.reading.exchanges import read_exchanges
 from tertulia.views.reading.rounds import read_round
-from tertulia.views.wording.phrases import people_line, settings
-
-_REHEARSED = "rehearsed: a stand-in speaks, not a model"
+from tertulia.views.wording.phrases import REHEARSED, people_line, settings
 
 
 def print_heading(start: Start, run: RunRecord) -> None:
     """Print participants, time and place, the settings, and the opening of a meeting."""
     console = data()
-    made_with = settings(run) + ([_REHEARSED] if run.rehearsed else [])
     if not isinstance(start, Case):
         console.print(meeting_heading(start))
         console.print(plain(people_line(start), "bold"))
     else:
         place = f", {start.place}" if start.place else ""
         console.print(plain(f"{people_line(start)}, {start.time:%A %d %B %Y, %H:%M}{place}", "bold"))
-    console.print(plain(", ".join(made_with), "dim"))
+    console.print(plain(", ".join([*settings(run), *([REHEARSED] if run.rehearsed else [])]), "dim"))
     console.print()
     if isinstance(start, Meeting) and start.opening_turn is not None:
         print_turn(console, start.opening_turn, start)
@@ -62,7 +59,7 @@ def print_town(simulation: Simulation) -> None:
     schedule = "by its log" if drawn is None else f"{drawn} encounters a day"
     made_with = [f"λ = {simulation.parameters['removal_factor']:g}", simulation.model, f"seed {simulation.seed}"]
     console.print(plain(f"{simulation.town}: {counted(simulation.days, 'day')}, {schedule}", "bold"))
-    console.print(plain(", ".join([*made_with, *([_REHEARSED] if simulation.rehearsed else [])]), "dim"))
+    console.print(plain(", ".join([*made_with, *([REHEARSED] if simulation.rehearsed else [])]), "dim"))
     console.print()
 
 

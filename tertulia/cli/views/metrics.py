@@ -7,6 +7,7 @@ from rich.console import Console
 
 from tertulia.cli.terminal.output import plain
 from tertulia.cli.terminal.tables import Row, print_table
+from tertulia.cli.views.annotated import mark_rehearsed
 from tertulia.metrics.by_index import mean_by_index
 from tertulia.metrics.diversity import mean_over_cases
 from tertulia.metrics.exclusiveness import mean_exclusiveness
@@ -51,8 +52,7 @@ def print_measurement(console: Console, measured: Measurement) -> None:
         if of_runs:
             console.print()
             _print_rows(console, "case", of_runs.items())
-    if measured.cases.rehearsed:
-        console.print(plain("rehearsed: the figures mean nothing", "dim"))
+    mark_rehearsed(console, measured.cases.rehearsed)
 
 
 def _print_cases(console: Console, cases: Mapping[str, Record], mean: Record) -> None:

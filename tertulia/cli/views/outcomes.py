@@ -20,16 +20,8 @@ def print_outcomes(console: Console, report: OutcomesReport) -> None:
 
 def _print_run(console: Console, of: RunOutcomes) -> None:
     headings = (of.run.run, "lines", *(f"{name}\n{low} to {high}" for name, (low, high) in RANGES.items()))
-    rows = [
-        Row(
-            (
-                plain(agent, "bold"),
-                str(lines),
-                *(number(None if outcome is None else outcome.score, 0) for _, outcome in of.of(agent)),
-            )
-        )
-        for agent, lines in of.lines.items()
-    ]
+    scores = {agent: [number(found.score if found else None, 0) for _, found in of.of(agent)] for agent in of.lines}
+    rows = [Row((plain(agent, "bold"), str(lines), *scores[agent])) for agent, lines in of.lines.items()]
     print_table(console, headings, rows, right=headings[1:])
     console.print()
     for agent in of.lines:

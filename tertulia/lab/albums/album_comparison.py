@@ -9,6 +9,7 @@ from itertools import chain, groupby
 from typing import Any
 
 from tertulia.metrics.album import FIGURES, AlbumExchange, Estimate, Measured, difference, estimate
+from tertulia.runs.driving.stopping import way_on_of_run
 from tertulia.state.album import Population
 from tertulia.state.errors import UsageError
 from tertulia.state.language_model import Embedder
@@ -97,7 +98,7 @@ def _read(store: Store, run: RunRecord) -> list[AlbumExchange]:
         for exchange in read_exchanges(store, run.run, population)
     ]
     if not exchanges:
-        raise UsageError(f"nobody has met yet in run {run.run}; go on with it: tertulia resume {run.run}")
+        raise UsageError(f"nobody has met yet in run {run.run}; to go on: {way_on_of_run(store, run)}")
     return exchanges
 
 

@@ -72,7 +72,8 @@ async def drive(
     """
     if context.parameters.seat is not None and ask is None:
         raise UsageError(
-            f"seat={context.parameters.seat}: there is nobody to ask here; leave the seat out, or use `tertulia run`"
+            f"seat={context.parameters.seat}: there is nobody to ask here; leave the seat out, use `tertulia run`, or "
+            "give a function in Python: ask=…"
         )
     with context.store.deferring() if isinstance(context.store, DrivenStore) else nullcontext():
         return await _drive(context, checkpointer, emit, ask)

@@ -18,8 +18,10 @@ from tertulia.state.seat import ANSWERED, ASKED, Answer, Asked
 from tertulia.state.text import counted, shell_argument
 from tertulia.storage.ids import LISTED
 from tertulia.storage.stop_requests import ask_experiment, ask_run, ask_simulation, experiment_key
+from tertulia.views.reading.hosted import is_of_own_graph
 
 if TYPE_CHECKING:
+    from tertulia.state.store import Store
     from tertulia.storage.store import SqlStore
 
 #: Seconds for which a stop is waited for by default, and between two looks.
@@ -209,14 +211,17 @@ def _way_on(store: "SqlStore", target: tuple[Kind, str]) -> str:
         return f"tertulia simulate --resume {name}"
     if kind == "experiment":
         return f"tertulia lab resume {shell_argument(name)}"
-    return _way_on_of_run(store, store.run(name))
+    return way_on_of_run(store, store.run(name))
 
 
-def _way_on_of_run(store: "SqlStore", record: RunRecord) -> str:
+def way_on_of_run(store: "Store", record: RunRecord) -> str:
+    """Return in words how a run goes on: by a command, or by the user's own graph."""
     if record.trial is not None:
         return f"tertulia lab resume {shell_argument(record.trial.experiment)}"
     if (simulation := store.dependents_of(record.run).simulation) is not None:
         return f"tertulia simulate --resume {simulation}"
+    if is_of_own_graph(store, record.run):
+        return "invoke your graph again, with None as its input"
     return f"tertulia resume {record.run}"
 
 

@@ -267,7 +267,7 @@ class GraphCheckpoints(Checkpoints):
         of_runs = """SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints
         WHERE json_extract(CAST(metadata AS TEXT), '$.run_id') = ?"""
         with self.cursor() as cursor:
-            for run in run_ids:
+            for run in _listed("run_ids", run_ids):
                 for table in ("writes", "checkpoints"):
                     where = f"(thread_id, checkpoint_ns, checkpoint_id) IN ({of_runs})"
                     cursor.execute(f"DELETE FROM {table} WHERE {where}", (str(run),))
@@ -277,7 +277,7 @@ class GraphCheckpoints(Checkpoints):
         """Delete the checkpoints that threads do not go on from (`superseded`), or, by `delete`, all of them."""
         if strategy not in ("keep_latest", "delete"):
             raise UsageError(f"strategy={strategy!r:.60}: keep_latest or delete is expected")
-        for thread in map(str, thread_ids):
+        for thread in map(str, _listed("thread_ids", thread_ids)):
             if strategy == "delete":
                 self.delete_thread(thread)
             else:
@@ -291,6 +291,13 @@ class GraphCheckpoints(Checkpoints):
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete the checkpoints that LangGraph made in these runs of its."""
         self.delete_for_runs(run_ids)
+
+
+def _listed(name: str, ids: Sequence[str]) -> Sequence[str]:
+    """Return ids; a text would be one of its letters each."""
+    if isinstance(ids, str) or not isinstance(ids, Iterable):
+        raise UsageError(f"{name}={ids!r:.60}: a list of ids is expected, such as [{str(ids)!r:.60}]")
+    return ids
 
 
 _OF_CHECKPOINT = "thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?"

@@ -98,6 +98,7 @@ def participation_document(run: RunRecord, figures: Participation, published: Pa
         "schema_version": SCHEMA_VERSION,
         "run": run.run,
         "scenario": run.scenario,
+        "rehearsed": run.rehearsed,
         "order": order_of(run),
         **_figures_document(figures),
     }

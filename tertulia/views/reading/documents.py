@@ -171,6 +171,7 @@ def album_document(run: RunRecord, totals: Sequence[AgentTotals], journeys: Sequ
         "schema_version": SCHEMA_VERSION,
         "run": run.run,
         "scenario": run.scenario,
+        "rehearsed": run.rehearsed,
         "setting": run.parameters.get("setting"),
         "agents": [asdict(agent) for agent in totals],
         "pictures": [journey.figures() for journey in journeys],

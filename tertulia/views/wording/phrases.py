@@ -65,6 +65,10 @@ def settings(run: RunRecord) -> list[str]:
     ]
 
 
+#: What is said of words and figures that no model made.
+REHEARSED = "rehearsed: a stand-in speaks, not a model"
+
+
 def made_with(run: RunRecord) -> list[str]:
     """Return the phrases of `settings`, and whether the run is rehearsed."""
     return [*settings(run), *(["rehearsed"] if run.rehearsed else [])]

@@ -50,10 +50,10 @@ def scenario_of(
     """
     if len(people) > MOST_PEOPLE:
         raise ScenarioError(f"{len(people):,} people are too many for a scenario, which takes {MOST_PEOPLE:,}")
-    if len(people) == 1:
-        people = (*people, _visitor(user or "Visitor", people[0]))
-        user = None
-    put = names_put(people, user)
+    visitor = user or "Visitor"
+    put = names_put(people, visitor if len(people) == 1 else user)
+    if len(put) == 1:
+        put = (*put, _visitor(visitor, put[0]))
     names = [person.values["name"] for person in put]
     values: dict[str, Any] = {"kind": "group_chat"} if len(put) > 2 else {}
     values["name"] = shortened(" and ".join(names) if len(put) == 2 else f"{names[0]} and {len(put) - 1} others", 80)
