@@ -94,7 +94,7 @@ def _read(path: Path, name: str) -> PeopleFile:
     shown = tuple(
         replace(
             person,
-            file=name,
+            file=person.file.replace(str(path), name),
             not_taken=tuple(replace(left, value=shortened(left.value, LONGEST_VALUE)) for left in person.not_taken),
         )
         for person in people

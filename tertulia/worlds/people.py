@@ -12,6 +12,9 @@ from tertulia.state.wrong_values import shown
 from tertulia.worlds.meeting_file import MeetingPerson
 from tertulia.worlds.yaml_file import YamlFile
 
+if TYPE_CHECKING:
+    from tertulia.worlds.characters.draft import ImportedPerson
+
 Made = TypeVar("Made", bound=BaseModel)
 
 
@@ -149,13 +152,28 @@ def people_from(
     """
     from tertulia.worlds.characters.reading import joined, read_people
 
-    file = Path(path).expanduser()
-    people = []
-    for found in joined(read_people(file, user or "the visitor", columns)):
+    return as_persons(joined(read_people(Path(path).expanduser(), user or "the visitor", columns)))
+
+
+def as_persons(people: Iterable["ImportedPerson"]) -> list[Person]:
+    """Return people of files as objects.
+
+    Raises:
+        ScenarioError: People have values that they can't have; a message names the file, the row and the field.
+    """
+    persons: list[Person] = []
+    faults: list[str] = []
+    for found in people:
         try:
             person = Person(**found.values)
         except ScenarioError as error:
-            raise ScenarioError(f"{found.file}: {str(error).partition(': ')[2]}") from None
-        person._of_file = True
-        people.append(person)
-    return people
+            named = f"Person {shown(found.values.get('name'))}: "
+            faults += [f"{found.file}: {str(fault).removeprefix(named)}" for fault in (error, *error.further)]
+        else:
+            person._of_file = True
+            persons.append(person)
+    if faults:
+        first = ScenarioError(faults[0])
+        first.further = tuple(faults[1:])
+        raise first
+    return persons

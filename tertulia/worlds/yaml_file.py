@@ -123,12 +123,15 @@ class YamlFile:
             raise self._errors(found)
 
     def _errors(self, problems: Sequence[Problem]) -> ScenarioError:
-        """Return an error about all problems, one a line at most; none about values that hold others, as it follows."""
+        """Return an error about all problems, one a line at most; none about values that hold others, as it follows.
+
+        Of values that are not of YAML each problem is told.
+        """
         inner = {location[:length] for location, _ in problems for length in range(len(location))}
-        by_line: dict[int, Problem] = {}
+        by_line: dict[int | Location, Problem] = {}
         for problem in problems:
             if problem[0] not in inner:
-                by_line.setdefault(_line(self.root, problem[0]), problem)
+                by_line.setdefault(_line(self.root, problem[0]) if self.root else problem[0], problem)
         error, *further = map(self.error, by_line.values())
         error.further = tuple(map(str, further))
         return error

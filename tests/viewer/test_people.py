@@ -166,6 +166,16 @@ def test_cards_of_one_scenario_make_one_situation_and_begin_today(address: str) 
     assert in_conflict["problem"] == "again: name: 'Oona' is there already; give them names that differ"
 
 
+def test_a_memory_of_no_time_is_told_beside_the_people_and_nothing_begins(address: str) -> None:
+    table = b'name,memories\nIda,y\nBo,"[{""text"": ""x"", ""time"": ""3 March 2024""}]"\n'
+    file = brought(address, table, "people.csv")
+    problem = "people.csv: row 3: memories[0].time: takes a time such as 2024-05-14 09:30:00, not '3 March 2024'"
+    document = shown(address, file)
+    assert (document["problem"], document["time"]) == (problem, None)
+    answer = post(address, "api/new/begin", asked(of_files(file)))
+    assert (answer.status, answer.json["error"]) == (400, problem)
+
+
 def test_a_visitor_of_the_cards_name_is_a_line_beside_the_field(address: str) -> None:
     file = brought(address, CARD)
     answer = post(address, "api/new/begin", asked(of_files(file, visitor="mirela  Stan"))).json

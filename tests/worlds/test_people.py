@@ -82,6 +82,14 @@ def test_people_are_read_from_a_csv_file_with_all_that_a_cell_can_hold() -> None
         ("", "people.csv: is empty"),
         ("age\n41\n", "row 1: there is no column name"),
         ("name,propensity\nInes,0.4\nJoao,much\n", "people.csv: row 3: propensity: takes a number, not 'much'"),
+        (
+            'name,memories\nInes,"[{""text"": ""x"", ""time"": ""3 March 2024""}]"\n',
+            "people.csv: row 2: memories[0].time: takes a time such as 2024-05-14 09:30:00, not '3 March 2024'",
+        ),
+        (
+            'name,memories\nJoao,"[{""text"": ""x"", ""time"": ""2024-05-14 09:30Z""}]"\n',
+            "row 2: memories[0].time: give the local time of the scenario, without a time zone: '2024-05-14 09:30Z'",
+        ),
         ("name,age\nInes,41\nINES,29\n", "people.csv: row 3: name: 'INES' is there already, as 'Ines'"),
         ("name,age\nInes,41,9\n", "people.csv: row 2: has 3 cells, and the header 2"),
         ('name,age\nInes,41\n"Joao,29\n', "people.csv: row 3: not CSV: unexpected end of data"),
@@ -91,6 +99,16 @@ def test_a_row_that_is_no_person_is_named(text: str, words: str) -> None:
     with pytest.raises(ScenarioError) as error:
         people_from(a_csv(text))
     assert words in str(error.value)
+
+
+def test_every_wrong_value_of_a_table_is_told() -> None:
+    with pytest.raises(ScenarioError) as error:
+        people_from(a_csv("name,propensity,silence_discomfort\nInes,2,-1\nJoao,0.5,7\n"))
+    assert [str(error.value), *error.value.further] == [
+        "people.csv: row 2: propensity: takes 1 at most, not '2'",
+        "people.csv: row 2: silence_discomfort: takes 0 or more, not '-1'",
+        "people.csv: row 3: silence_discomfort: takes 1 at most, not '7'",
+    ]
 
 
 def test_people_of_another_program_are_persons(tmp_path: Path) -> None:

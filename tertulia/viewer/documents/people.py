@@ -39,14 +39,14 @@ def people_page(files: Mapping[str, PeopleFile]) -> Document:
     """
     whole = next((file.scenario for file in files.values()), None) if len(files) == 1 else None
     people: Sequence[ImportedPerson] = [person for file in files.values() for person in file.people]
-    problem = None
+    problem, time = None, whole and read_time(whole["time"])
     try:
         people = joined(people)
         people = names_put(people, VISITOR if len(people) == 1 else None)
+        time = time or after_memories(people)
     except ScenarioError as error:
         problem = clean(str(error))
         people = [person.for_user(_OTHER) for person in people]
-    time = after_memories(people) if whole is None else read_time(whole["time"])
     return {
         "schema_version": SCHEMA_VERSION,
         "files": [{"id": id, "name": file.name} for id, file in files.items()],

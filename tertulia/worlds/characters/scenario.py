@@ -14,6 +14,7 @@ from tertulia.worlds.characters.draft import ImportedPerson, situation_of
 from tertulia.worlds.characters.participants import other_of
 from tertulia.worlds.characters.tables import MOST_PEOPLE
 from tertulia.worlds.meeting_file import MeetingScenario, is_meeting
+from tertulia.worlds.people import as_persons
 from tertulia.worlds.person_fields import misspelt
 from tertulia.worlds.scenario_file import TwoPartyScenario, check_scenario
 from tertulia.worlds.scenario_objects import PlainDumper
@@ -46,11 +47,12 @@ def scenario_of(
         time: When it begins; `None`: after all memories that have a time.
 
     Raises:
-        ScenarioError: There are too many people, the file would be too large, or a memory is of a later time.
+        ScenarioError: There are too many people, the file would be too large, a memory is of a later time, or a person
+            has a value that they can't have.
     """
     if len(people) > MOST_PEOPLE:
         raise ScenarioError(f"{len(people):,} people are too many for a scenario, which takes {MOST_PEOPLE:,}")
-    visitor = user or "Visitor"
+    remembered, visitor = after_memories(people), user or "Visitor"
     put = names_put(people, visitor if len(people) == 1 else user)
     if len(put) == 1:
         put = (*put, _visitor(visitor, put[0]))
@@ -58,7 +60,7 @@ def scenario_of(
     values: dict[str, Any] = {"kind": "group_chat"} if len(put) > 2 else {}
     values["name"] = shortened(" and ".join(names) if len(put) == 2 else f"{names[0]} and {len(put) - 1} others", 80)
     values["description"] = situation_of(put) or _meeting_of(names)
-    values["time"] = str(time or after_memories(put) or _TIME)
+    values["time"] = str(time or remembered or _TIME)
     values |= {"place": place} if place else {}
     values["participants"] = [_participant(person, names) for person in put]
     return scenario_text(values)
@@ -103,10 +105,10 @@ def _participant(person: ImportedPerson, names: Sequence[str]) -> dict[str, Any]
 
 
 def after_memories(people: Sequence[ImportedPerson]) -> datetime | None:
-    """Return a time later than each memory that has one; `None` if none has."""
-    times = []
-    for person in people:
-        for memory in person.values.get("memories", ()):
-            if isinstance(memory, dict) and memory.get("time"):
-                times.append(datetime.fromisoformat(str(memory["time"])) + timedelta(hours=1))
-    return max(times, default=None)
+    """Return a time later than each memory that has one; `None` if none has.
+
+    Raises:
+        ScenarioError: A person has a value that they can't have.
+    """
+    times = [memory.time for person in as_persons(people) for memory in person.memories if memory.time]
+    return max(times) + timedelta(hours=1) if times else None
