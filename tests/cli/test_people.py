@@ -1,5 +1,6 @@
 """`people import` and `people export`: from a file to a scenario that runs, and out again."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -124,6 +125,24 @@ def test_what_can_t_be_done_is_said_in_a_line(
     assert (done.code, done.out) == (code, "")
     assert words in done.err
     assert done.err.count("\n") == 1, done.err
+
+
+@pytest.mark.parametrize("command", ["import", "check"])
+@pytest.mark.parametrize(
+    ("column", "value", "words"),
+    [
+        ("memories", '[{"text": "x", "time": "3 March 2024"}]', "memories[0].time: takes a time such as"),
+        ("memories", '[{"text": "x", "importance": 11}]', "memories[0].importance: takes 10 at most, not 11"),
+        ("propensity", "2", "propensity: takes 1 at most, not '2'"),
+        ("latency", "fast", "latency: takes "),
+    ],
+)
+def test_a_wrong_value_is_told_by_row_and_field(cli: Cli, command: str, column: str, value: str, words: str) -> None:
+    with Path("t.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("name", column), ("Ida", ""), ("Bo", value)])
+    done = cli("people", command, "t.csv")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert done.err.startswith(f"error: t.csv: row 3: {words}")
 
 
 def test_version_2_and_3_of_a_card_are_told_apart(cli: Cli, files: Path) -> None:

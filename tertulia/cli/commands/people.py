@@ -113,8 +113,11 @@ def check_people(
     """
     from tertulia.runs.planning.shown_fields import KINDS, shown_fields
     from tertulia.worlds.characters.scenario import names_put
+    from tertulia.worlds.people import as_persons
 
-    found = [shown_fields(person.values) for person in names_put(_read(files, column), None)]
+    people = names_put(_read(files, column), None)
+    as_persons(people)
+    found = [shown_fields(person.values) for person in people]
     if as_json:
         print_json(
             {"schema_version": SCHEMA_VERSION, "kinds": KINDS, "people": [person.document() for person in found]}
