@@ -145,6 +145,26 @@ def test_a_wrong_value_is_told_by_row_and_field(cli: Cli, command: str, column: 
     assert done.err.startswith(f"error: t.csv: row 3: {words}")
 
 
+@pytest.mark.parametrize("rows", ["Ida,0.7\nBo,0.5\n", "Ida,0.7\nBo,\n", "Ida,0.7\n"])
+def test_people_with_a_field_of_meetings_are_a_meeting(cli: Cli, rows: str) -> None:
+    Path("t.csv").write_text(f"name,weights.goal\n{rows}")
+    done = cli("people", "import", "t.csv", "--to", "t.yaml")
+    assert done.code == 0, done.err
+    values = yaml.safe_load(Path("t.yaml").read_text())
+    assert (values["kind"], values["participants"][0]["weights"]) == ("group_chat", {"goal": "0.7"})
+    assert cli("run", "t.yaml", "--rehearse", "--rounds", "2").code == 0
+
+
+def test_a_value_that_does_not_fit_the_others_is_told_by_person_not_by_line(cli: Cli) -> None:
+    Path("t.csv").write_text('name,traits,schedule.joins\nIda,,9:15\nBo,"open, closed",\n')
+    errors = cli("people", "import", "t.csv").err.splitlines()
+    assert [error.partition(";")[0] for error in errors] == [
+        "error: the scenario of these people: Bo: traits[1]: 'closed' and 'open' are both of openness",
+        "error: the scenario of these people: Ida: schedule.joins: 2026-05-14 09:15:00 is before the start, "
+        "2026-05-14 10:00:00",
+    ]
+
+
 def test_version_2_and_3_of_a_card_are_told_apart(cli: Cli, files: Path) -> None:
     json_file(files, CARD_V2, "two.json")
     assert json.loads(cli("people", "import", "two.json", "--json").out)["people"][0]["kind"] == "a card, version 2"

@@ -1,7 +1,8 @@
-"""Make a scenario of people from files: a dialogue of two, or a meeting of more."""
+"""Make a scenario of people from files: a dialogue of two, or a meeting of more, or of people with meeting fields."""
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,10 @@ from tertulia.worlds.characters.participants import other_of
 from tertulia.worlds.characters.tables import MOST_PEOPLE
 from tertulia.worlds.meeting_file import MeetingScenario, is_meeting
 from tertulia.worlds.people import as_persons
-from tertulia.worlds.person_fields import misspelt
+from tertulia.worlds.person_fields import MEETING_FIELDS, misspelt
 from tertulia.worlds.scenario_file import TwoPartyScenario, check_scenario
 from tertulia.worlds.scenario_objects import PlainDumper
-from tertulia.worlds.yaml_file import MOST_BYTES, YamlFile
+from tertulia.worlds.yaml_file import MOST_BYTES, Problem, YamlFile
 
 #: The time of a scenario whose people have no memories of a later one.
 _TIME = datetime(2026, 5, 14, 10, 0)
@@ -57,7 +58,8 @@ def scenario_of(
     if len(put) == 1:
         put = (*put, _visitor(visitor, put[0]))
     names = [person.values["name"] for person in put]
-    values: dict[str, Any] = {"kind": "group_chat"} if len(put) > 2 else {}
+    is_group = len(put) > 2 or any(field in person.values for person in put for field in MEETING_FIELDS)
+    values: dict[str, Any] = {"kind": "group_chat"} if is_group else {}
     values["name"] = shortened(" and ".join(names) if len(put) == 2 else f"{names[0]} and {len(put) - 1} others", 80)
     values["description"] = situation_of(put) or _meeting_of(names)
     values["time"] = str(time or remembered or _TIME)
@@ -72,9 +74,25 @@ def scenario_text(values: Mapping[str, Any]) -> str:
     if len(text.encode("utf-8")) > MOST_BYTES:
         size = len(text.encode("utf-8"))
         raise ScenarioError(f"the scenario takes {size:,} bytes as a file, and {MOST_BYTES:,} are read; import fewer")
-    label = Path("the scenario of these people")
-    check_scenario(YamlFile.of_text(label, text), MeetingScenario if is_meeting(dict(values)) else TwoPartyScenario)
+    scenario = _UnseenFile.of_text(Path("the scenario of these people"), text)
+    check_scenario(scenario, MeetingScenario if is_meeting(dict(values)) else TwoPartyScenario)
     return text
+
+
+@dataclass(frozen=True)
+class _UnseenFile(YamlFile):
+    """A scenario that is made of people: an error names the person, for nobody has seen its lines."""
+
+    has_lines: bool = False
+
+    def error(self, problem: Problem) -> ScenarioError:
+        """Return a problem as an error that names the person and the field."""
+        location, words = problem
+        if location[:1] == ("participants",) and len(location) > 2:
+            match self.values["participants"][location[1]]:
+                case {"name": name}:
+                    return replace(self, path=Path(f"{self.path}: {name}")).error((location[2:], words))
+        return super().error(problem)
 
 
 def _visitor(name: str, person: ImportedPerson) -> ImportedPerson:
