@@ -1,9 +1,10 @@
 """The names of a person's fields, and the other names under which files and programs have them: one list for all.
 
 A scenario file, `tertulia.Person`, a table, LangGraph and the page read people by it. A name is compared without letter
-case, and `-` and spaces count as `_`.
+case, spaces, `-` and `_`.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -51,15 +52,18 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
 #: How alike two spellings of one name are at least, as `difflib` measures it.
 _SAME_WORD = 0.75
 
-_FIELD_OF = {
-    **{field: field for field in FIELDS},
-    **{other: field for field, others in SYNONYMS.items() for other in others},
-}
+
+def folded_title(title: str) -> str:
+    """Return a title as titles are compared: without letter case, spaces, `-` and `_`."""
+    return re.sub(r"[\s_-]+", "", title).casefold()
+
+
+_FIELD_OF = {folded_title(name): field for field in FIELDS for name in (field, *SYNONYMS.get(field, ()))}
 
 
 def field_named(name: str) -> str | None:
     """Return the field that a name means; `None` if it means none."""
-    return _FIELD_OF.get(name.strip().casefold().replace("-", "_").replace(" ", "_"))
+    return _FIELD_OF.get(folded_title(name))
 
 
 def with_field_names(values: Any) -> Any:

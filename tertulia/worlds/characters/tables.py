@@ -15,7 +15,7 @@ from typing import Any
 from tertulia.state.errors import ScenarioError, SettingError, nearest_hint
 from tertulia.worlds.characters.draft import EMPTY, OF_FILE, Draft, full_name
 from tertulia.worlds.characters.rules import Rule, age, big_five, facts, labelled_facts, text
-from tertulia.worlds.person_fields import FIELDS, POLES, field_named
+from tertulia.worlds.person_fields import FIELDS, POLES, field_named, folded_title
 
 #: The sign between several values in a cell.
 BETWEEN = "|"
@@ -30,8 +30,11 @@ _NUMBERS = re.compile(r"(|.*[_ ])?(id|uuid|idx|index|pk)|unnamed: \d+", re.IGNOR
 _LISTS = ("memories", "goals", "interests", "descriptions", "secrets", "examples")
 
 #: Titles that data sets have for a text about a person; another one is of people only beside other fields.
-_PERSONAS = ("persona", "input_persona", "persona_description")
+_PERSONAS = ("persona", "inputpersona", "personadescription")
 _TEXTS = (*_PERSONAS, "text")
+
+#: Titles of the parts of a name, and their names.
+_NAMES = {"firstname": "first_name", "lastname": "last_name"}
 
 
 def canonical(title: str) -> str | None:
@@ -39,7 +42,7 @@ def canonical(title: str) -> str | None:
     head, dot, part = title.strip().partition(".")
     if field := field_named(head):
         return f"{field}{dot}{part}"
-    return "background" if _folded(head) in _TEXTS else None
+    return "background" if folded_title(head) in _TEXTS else None
 
 
 def csv_rows(content: str, label: str) -> list[tuple[str, dict[str, Any]]]:
@@ -84,7 +87,7 @@ def _is_person(row: Mapping[str, Any]) -> bool:
     found = set(filter(None, map(canonical, titles)))
     if not found & {"name", "background"}:
         return False
-    if any(_folded(title) in _PERSONAS for title in titles):
+    if any(folded_title(title) in _PERSONAS for title in titles):
         return True
     if len(found) < 3 and not found - {"name", "background"}:
         return len(found) == len(titles)
@@ -105,7 +108,7 @@ def read_rows(
     """
     titles = list(dict.fromkeys(title for _, row in rows for title in row))
     fields = _fields_of(titles, columns, label)
-    if not {"name", "background"} & set(fields.values()) and "first_name" not in map(_folded, titles):
+    if not {"name", "background"} & set(fields.values()) and "firstname" not in map(folded_title, titles):
         raise ScenarioError(f"{label}: there is no column name; columns={{'…': 'name'}} says which one it is")
     if len(rows) > MOST_PEOPLE:
         file = label.removesuffix(": row 1")
@@ -127,23 +130,19 @@ def _fields_of(titles: Sequence[str], columns: Mapping[str, str | None], label: 
     return fields
 
 
-def _folded(title: str) -> str:
-    return title.strip().casefold().replace(" ", "_")
-
-
 def _person_of(number: int, row: Mapping[str, Any], fields: Mapping[str, str | None]) -> Draft:
-    names = sorted((title for title, field in fields.items() if field == "name"), key=lambda t: _folded(t) != "name")
+    named_so = (title for title, field in fields.items() if field == "name")
+    names = sorted(named_so, key=lambda title: folded_title(title) != "name")
+    parts = {title: part for title in row if (part := _NAMES.get(folded_title(title)))}
     named = next((title for title in names if row.get(title)), None)
-    name = str(row[named]) if named else full_name({_folded(title): row[title] for title in row if _is_name(title)})
+    name = str(row[named]) if named else full_name({part: row[title] for title, part in parts.items()})
     draft = Draft(name or f"Person {number}")
     for title, value in row.items():
         field = fields[title]
-        if value in EMPTY or title == named or (name and not named and _is_name(title)):
+        if value in EMPTY or title == named or (name and not named and title in parts):
             continue
         if field is None:
             draft.leave(title, value, "a column that you left out")
-        elif _folded(title) == "big_five":
-            big_five(draft, value, title)
         elif field and field != "name":
             _FIELDS.get(field, _as_it_is(field))(draft, value, title)
         elif _NUMBERS.fullmatch(title.strip()):
@@ -151,10 +150,6 @@ def _person_of(number: int, row: Mapping[str, Any], fields: Mapping[str, str | N
         else:
             labelled_facts()(draft, value, title)
     return draft
-
-
-def _is_name(title: str) -> bool:
-    return _folded(title) in ("first_name", "last_name")
 
 
 def _value(cell: str) -> Any:
@@ -200,10 +195,12 @@ def _relations(draft: Draft, value: Any, place: str) -> None:
 
 
 def _traits(draft: Draft, value: Any, place: str) -> None:
-    """Take poles of the Big Five as these, other words as the character."""
+    """Take poles of the Big Five as these, its dimensions by its own rule, and other words as the character."""
     poles = value if isinstance(value, list) else [part.strip() for part in str(value).split(",")]
     if all(pole in POLES for pole in poles):
         draft.add("traits", poles)
+    elif isinstance(value, Mapping) or folded_title(place) == "bigfive":
+        big_five(draft, value, place)
     else:
         text("character")(draft, value, place)
 

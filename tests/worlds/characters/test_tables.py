@@ -10,7 +10,9 @@ from support.character_files import AGENT, SOURCES, json_file, shared_files
 from tertulia.state.errors import ScenarioError, UsageError
 from tertulia.worlds.characters.draft import ImportedPerson
 from tertulia.worlds.characters.reading import joined, read_people
+from tertulia.worlds.characters.tables import canonical
 from tertulia.worlds.characters.writing import FORMATS, card_files, written
+from tertulia.worlds.person_fields import SYNONYMS
 
 
 def people(text: str, folder: Path, columns: dict[str, str | None] | None = None) -> tuple[ImportedPerson, ...]:
@@ -34,6 +36,31 @@ def test_columns_have_synonyms_and_any_other_is_a_fact(tmp_path: Path) -> None:
 def test_the_column_name_is_the_name_whichever_is_first(tmp_path: Path) -> None:
     [ida] = people("\nNickname,Name\nIdi,Ida Roos\n", tmp_path)
     assert ida.values == {"name": "Ida Roos", "background": ["Nickname: Idi"]}
+
+
+@pytest.mark.parametrize("title", ["big_five", "Big Five", "BIG-FIVE", "bigFive", " Big  five "])
+@pytest.mark.parametrize("value", ["introverted, open", '["introverted", "open"]', "Extraversion: low; Openness: high"])
+def test_poles_are_traits_under_any_spelling_of_the_title(title: str, value: str, tmp_path: Path) -> None:
+    [ida] = people(f"name\t{title}\nIda\t{value}\n", tmp_path)
+    assert ida.values == {"name": "Ida", "traits": ["introverted", "open"]}
+
+
+def test_words_in_a_column_of_the_big_five_are_a_fact(tmp_path: Path) -> None:
+    [ida] = people("name,Big Five\nIda,calm and kind\n", tmp_path)
+    assert ida.values == {"name": "Ida", "background": ["Big Five: calm and kind"]}
+
+
+@pytest.mark.parametrize(("field", "name"), [(field, name) for field in SYNONYMS for name in SYNONYMS[field]])
+def test_a_title_is_a_synonym_in_any_spelling(field: str, name: str) -> None:
+    words = name.split("_")
+    spelt = {sign.join(words) for sign in ("_", "-", " ", "", " - ")} | {"".join(map(str.title, words)), name.upper()}
+    assert {canonical(title) for title in spelt} == {field}
+
+
+def test_first_and_last_names_are_a_name_in_any_spelling(tmp_path: Path) -> None:
+    assert [person.values for person in people("First-Name,lastName,age\nIda,Roos,29\n", tmp_path)] == [
+        {"name": "Ida Roos", "age": 29}
+    ]
 
 
 def test_a_mapping_names_and_leaves_out_columns(tmp_path: Path) -> None:
