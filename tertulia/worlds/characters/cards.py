@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tertulia.state.text import one_line
-from tertulia.worlds.characters.draft import OF_FILE, OF_PROGRAM, PICTURE, SHOWN, Draft
+from tertulia.worlds.characters.draft import OF_FILE, OF_PROGRAM, PICTURE, SHOWN, Draft, full_name, in_words
 from tertulia.worlds.characters.examples import examples_of, parted
 from tertulia.worlds.characters.lorebooks import lorebook
 from tertulia.worlds.characters.rules import Rule, facts, known, labelled_facts, listed, nested, several, take, text
@@ -49,7 +49,7 @@ def read_card(card: Mapping[str, Any]) -> Draft:
     """Return the person of a card; the name is empty if the card has none."""
     data = card["data"] if isinstance(card.get("data"), Mapping) else card
     fields = {key if _OLD_NAMES.get(key) in data else _OLD_NAMES.get(key, key): value for key, value in data.items()}
-    name, nickname = str(fields.get("name") or ""), str(fields.get("nickname") or "")
+    name, nickname = full_name({"name": fields.get("name")}), in_words(fields.get("nickname") or "")
     draft = _of_ours(fields)
     if draft is None:
         draft = Draft(name, nickname)
@@ -67,7 +67,7 @@ def _of_ours(fields: Mapping[str, Any]) -> Draft | None:
     if not isinstance(ours, Mapping) or not ours.get("name"):
         return None
     [(_, draft)] = read_rows([("", ours)], {}, "the card")
-    situation = str(fields.get("scenario") or "") or None
+    situation = in_words(fields.get("scenario") or "") or None
     shown = card_fields(draft.values, situation)
     if any(fields.get(field) != value for field, value in shown.items()):
         return None
@@ -92,7 +92,7 @@ def _leave_differences(draft: Draft, outside: Mapping[str, Any], data: Mapping[s
 
 def _description(draft: Draft, value: Any, place: str) -> None:
     """Take a description as facts, and conversations in it as examples."""
-    prose, spoken = parted(str(value))
+    prose, spoken = parted(in_words(value))
     facts(draft, prose, place)
     if spoken:
         _examples(draft, spoken, place)

@@ -2,12 +2,17 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tertulia.state.errors import ScenarioError
 from tertulia.state.text import one_line
+from tertulia.state.wrong_values import shown
+from tertulia.worlds.characters.facts import in_title_case
 from tertulia.worlds.characters.macros import CHAR, USER, resolved, without_controls
+from tertulia.worlds.person_fields import folded_title
 
 #: Destinations of fields that are not taken.
 SHOWN = "a prompt for another program: shown, not obeyed"
@@ -17,6 +22,9 @@ PICTURE = "pictures and sounds"
 
 #: Values that say nothing.
 EMPTY: tuple[Any, ...] = (None, "", [], {}, ())
+
+#: The parts of a name, in their order.
+_NAME_PARTS = ("first", "middle", "last")
 
 _BRACES = re.compile(r"\{\{|\}\}")
 
@@ -106,8 +114,8 @@ class Draft:
             known.append(text)
 
     def words(self, value: Any, place: str) -> str:
-        """Return a text with names for its macros; the macros that have no meaning here are listed."""
-        text, removed = resolved(str(value), self.char)
+        """Return a value as a text with names for its macros; the macros that have no meaning here are listed."""
+        text, removed = resolved(in_words(value), self.char)
         for macro in removed:
             self.leave(place, macro, "a macro or a comment")
         return text.strip()
@@ -146,7 +154,40 @@ def with_name(value: Any, macro: str, name: str) -> Any:
     return [with_name(part, macro, name) for part in value] if isinstance(value, list | tuple) else value
 
 
+@contextmanager
+def errors_at(*places: str) -> Iterator[None]:
+    """Put the places that are not empty before the message of an error."""
+    try:
+        yield
+    except ScenarioError as error:
+        raise ScenarioError(": ".join(filter(None, (*places, str(error))))) from None
+
+
+def parts_of(value: Any) -> list[Any]:
+    """Return the items of a list, those of lists in it too, or the value alone; objects in it as text."""
+    if isinstance(value, Mapping):
+        return [f"{in_title_case(str(key))}: {in_words(part)}" for key, part in value.items() if part not in EMPTY]
+    if not isinstance(value, list):
+        return [value]
+    return [part for item in value if item not in EMPTY for part in parts_of(item)]
+
+
+def in_words(value: Any) -> str:
+    """Return a value of a file as a text."""
+    return ", ".join(map(str, parts_of(value)))
+
+
 def full_name(values: Mapping[str, Any]) -> str:
-    """Return a person's name: in one field, or in a first and a last one; empty without any."""
-    parts = (values.get(part) for part in ("first_name", "last_name"))
-    return str(values.get("name") or " ".join(str(part) for part in parts if part))
+    """Return a person's name: in one field, or in a first and a last one, also of an object; empty without any.
+
+    Raises:
+        ScenarioError: It is no text.
+    """
+    name = values.get("name") or {part: values.get(f"{part}_name") for part in ("first", "last")}
+    if isinstance(name, Mapping):
+        parts = {folded_title(str(key)).removesuffix("name"): part for key, part in name.items() if part}
+        if parts.keys() <= set(_NAME_PARTS) and not any(isinstance(part, Mapping | list) for part in parts.values()):
+            return " ".join(str(parts[part]) for part in _NAME_PARTS if part in parts)
+    if isinstance(name, Mapping | list):
+        raise ScenarioError(f"name: takes a text, or {', '.join(_NAME_PARTS)}: {shown(name)}")
+    return str(name)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tertulia.state.text import one_line
-from tertulia.worlds.characters.draft import OF_FILE, OF_PROGRAM, Draft
+from tertulia.worlds.characters.draft import EMPTY, OF_FILE, OF_PROGRAM, Draft, in_words
 from tertulia.worlds.characters.examples import is_conversation
 from tertulia.worlds.characters.facts import facts_of, in_a_line
 from tertulia.worlds.characters.rules import Rule, facts, known, listed, take
@@ -83,7 +83,7 @@ def _order(entry: Mapping[str, Any]) -> float:
 
 
 def _entry(draft: Draft, entry: Mapping[str, Any], place: str) -> None:
-    content = str(entry.get("content") or "")
+    content = in_words(entry.get("content") or "")
     take(draft, entry, _ENTRY, listed(OF_PROGRAM), place)
     keys = _keys(entry.get("keys"))
     if entry.get("enabled") is False or entry.get("disable") is True:
@@ -115,4 +115,4 @@ def _keys(value: Any) -> list[str]:
     """Return keys: a list, or a text with commas."""
     if isinstance(value, str):
         return [key.strip() for key in value.split(",") if key.strip()]
-    return [str(key) for key in value if key not in (None, "")] if isinstance(value, list) else []
+    return [in_words(key) for key in value if key not in EMPTY] if isinstance(value, list) else []

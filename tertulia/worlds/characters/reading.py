@@ -17,7 +17,7 @@ from tertulia.state.text import one_line
 from tertulia.state.wrong_values import shown
 from tertulia.worlds.characters import cards, lorebooks, scratch, sdialog, sotopia, tinytroupe
 from tertulia.worlds.characters.containers import JPEG, MOST_TEXT, PNG, ZIP, png_cards, zipped_card
-from tertulia.worlds.characters.draft import OF_FILE, OF_PROGRAM, PICTURE, Draft, ImportedPerson, with_name
+from tertulia.worlds.characters.draft import OF_FILE, OF_PROGRAM, PICTURE, Draft, ImportedPerson, errors_at, with_name
 from tertulia.worlds.characters.macros import CHAR
 from tertulia.worlds.characters.tables import are_people, canonical, csv_rows, read_rows
 from tertulia.worlds.meeting_file import duplicate_names
@@ -226,7 +226,7 @@ def _of_json(value: Any, columns: Mapping[str, str | None], label: str) -> Found
         known = [(place, item, format) for place, item in placed if (format := _format_of(item))]
         if known and len(known) == len(items):
             return [
-                (place, read(item), cards.kind_of(item) if read is cards.read_card else words)
+                (place, _read(item, read, place, label), cards.kind_of(item) if read is cards.read_card else words)
                 for place, item, (words, _, read) in known
             ]
         for inner in _AROUND:
@@ -235,6 +235,12 @@ def _of_json(value: Any, columns: Mapping[str, str | None], label: str) -> Found
     if items and (all(isinstance(item, Mapping) for item in items) if columns else are_people(items)):
         return [(place, draft, "a table") for place, draft in read_rows(placed, columns, label)]
     raise ScenarioError(f"{label}: no people are found in it; {_KNOWN}")
+
+
+def _read(item: Mapping[str, Any], read: Callable[[Mapping[str, Any]], Draft], place: str, label: str) -> Draft:
+    """Return the person of an object; an error names the place."""
+    with errors_at(label, place):
+        return read(item)
 
 
 def _format_of(value: Any) -> Format | None:

@@ -5,12 +5,12 @@ table. So every value is taken or listed (`tests/worlds/characters/`).
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tertulia.state.meeting import BIG_FIVE
 from tertulia.state.text import one_line
-from tertulia.worlds.characters.draft import EMPTY, Draft
+from tertulia.worlds.characters.draft import EMPTY, Draft, errors_at, full_name, parts_of
 from tertulia.worlds.characters.facts import facts_of, in_a_list, in_title_case, labelled
 from tertulia.worlds.characters.macros import USER
 
@@ -53,7 +53,7 @@ def text(field: str) -> Rule:
     """Return a rule that takes a value as a text of one line; further ones are joined to it."""
 
     def rule(draft: Draft, value: Any, place: str) -> None:
-        new = in_a_list(draft.words(part, place) for part in _parts(value))
+        new = in_a_list(draft.words(part, place) for part in parts_of(value))
         if new and new not in str(draft.values.get(field, "")):
             draft.values[field] = "; ".join(filter(None, (draft.values.get(field), new)))
 
@@ -68,7 +68,7 @@ def several(field: str, between: str | None = None) -> Rule:
     """
 
     def rule(draft: Draft, value: Any, place: str) -> None:
-        for part in _parts(value):
+        for part in parts_of(value):
             words = draft.words(part, place)
             draft.add(field, map(one_line, re.split(between, words) if between else [words]))
 
@@ -77,7 +77,7 @@ def several(field: str, between: str | None = None) -> Rule:
 
 def facts(draft: Draft, value: Any, place: str) -> None:
     """Take prose, or a list of texts, as facts."""
-    for part in _parts(value):
+    for part in parts_of(value):
         found = facts_of(draft.words(part, place), draft.name)
         draft.add("background", [fact for fact in found if not _is_field(draft, fact)])
 
@@ -125,7 +125,7 @@ def labelled_facts(label: str = "") -> Rule:
                 if part not in EMPTY:
                     labelled_facts(f"{own}, {in_title_case(str(key))}")(draft, part, place)
             return
-        parts = [draft.words(part, place) for part in _parts(value)]
+        parts = [draft.words(part, place) for part in parts_of(value)]
         if len(parts) > 1 and all(len(part.split()) <= 3 for part in parts):
             parts = [", ".join(parts)]
         draft.add("background", (one_line(fact) for part in parts for fact in labelled(own, part)))
@@ -133,15 +133,39 @@ def labelled_facts(label: str = "") -> Rule:
     return rule
 
 
+def relations(otherwise: Rule) -> Rule:
+    """Return a rule that takes objects with a name and a description as relations, and all else by another rule."""
+
+    def rule(draft: Draft, value: Any, place: str) -> None:
+        for relation in value if isinstance(value, list) else [value]:
+            if isinstance(relation, Mapping) and relation.get("name") and relation.get("description"):
+                name = relate(draft, relation["name"], relation["description"], place)
+                rest = {key: part for key, part in relation.items() if key not in ("name", "description")}
+                take(draft, rest, {}, labelled_facts(f"About {name}"), f"{place}.")
+            else:
+                otherwise(draft, relation, place)
+
+    return rule
+
+
+def relate(draft: Draft, name: Any, how: Any, place: str) -> str:
+    """Add a relation to a person; return their name."""
+    with errors_at(place):
+        partner, relation = draft.words(full_name({"name": name}), place), draft.words(how, place)
+    known = draft.values.setdefault("relations", {})
+    known[partner] = relation if known.get(partner, relation) == relation else f"{known[partner]}; {relation}"
+    return partner
+
+
 def age(draft: Draft, value: Any, place: str) -> None:
-    """Take a number of years; other words about the age are a fact."""
+    """Take a number of years; other words about the age are a fact, and so is a second number."""
     number = _AGE.fullmatch(str(value))
     if isinstance(value, bool) or number is None:
         labelled_facts("Age")(draft, value, place)
-    elif int(number[1]):
-        draft.values["age"] = int(number[1])
-    else:
+    elif not int(number[1]):
         draft.leave(place, value, "a default of programs")
+    elif draft.values.setdefault("age", int(number[1])) != int(number[1]):
+        labelled_facts()(draft, value, place)
 
 
 def big_five(draft: Draft, value: Any, place: str) -> None:
@@ -152,36 +176,24 @@ def big_five(draft: Draft, value: Any, place: str) -> None:
     if not isinstance(value, Mapping):
         pairs = [re.split(r"\s*[-–:]\s*", part, maxsplit=1) for part in re.split(r"[;\n]", str(value))]
         parsed = {pair[0].strip(): pair[1] for pair in pairs if len(pair) == 2}
-        if not parsed or not all(_dimension(name) for name in parsed) or len(parsed) < len(list(filter(any, pairs))):
+        if not parsed or not all(dimension_of(name) for name in parsed) or len(parsed) < len(list(filter(any, pairs))):
             labelled_facts("Big Five")(draft, value, place)
             return
         value = parsed
     for name, words in value.items():
         degree = _DEGREE.match(words) if isinstance(words, str) else None
-        dimension = _dimension(name)
+        dimension = dimension_of(name)
         if degree and dimension and (high := degree[1].casefold()) in ("high", "low"):
             draft.add("traits", [BIG_FIVE[dimension][0 if high == "high" else 1]])
             if degree.end() == len(words):
                 continue
-        for part in _parts(words):
-            draft.add("background", [f"{in_title_case(name)}: {one_line(draft.words(part, f'{place}.{name}'))}"])
+        for part in parts_of(words):
+            draft.add("background", [f"{in_title_case(str(name))}: {one_line(draft.words(part, f'{place}.{name}'))}"])
 
 
-def _dimension(name: str) -> str | None:
-    folded = name.casefold().replace(" to experience", "").replace("extroversion", "extraversion").strip()
+def dimension_of(name: str) -> str | None:
+    """Return the dimension of the Big Five that a name means; `None` for another name."""
+    folded = str(name).casefold().replace(" to experience", "").replace("extroversion", "extraversion").strip()
     if folded == "emotional stability":
         return None
     return folded if folded in BIG_FIVE else None
-
-
-def _parts(value: Any) -> Sequence[Any]:
-    """Return the items of a list, those of lists in it too, or the value alone; objects in it as text."""
-    if isinstance(value, Mapping):
-        return [f"{in_title_case(str(key))}: {_in_line(part)}" for key, part in value.items() if part not in EMPTY]
-    if not isinstance(value, list):
-        return [value]
-    return [part for item in value if item not in EMPTY for part in _parts(item)]
-
-
-def _in_line(value: Any) -> str:
-    return ", ".join(map(str, _parts(value)))

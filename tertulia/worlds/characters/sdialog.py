@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tertulia.worlds.characters.draft import OF_FILE, Draft
+from tertulia.worlds.characters.draft import OF_FILE, Draft, full_name, in_words
 from tertulia.worlds.characters.facts import in_title_case
 from tertulia.worlds.characters.rules import (
     Rule,
@@ -40,7 +40,8 @@ def read_persona(persona: Mapping[str, Any]) -> Draft:
     """Return the person of a persona; one without a name has that of its class."""
     metadata = persona.get("_metadata")
     kind = metadata.get("className") if isinstance(metadata, Mapping) else None
-    draft = Draft(str(persona.get("name") or persona.get("customer_name") or in_title_case(str(kind or ""))))
+    name = persona.get("name") or persona.get("customer_name") or in_title_case(in_words(kind or ""))
+    draft = Draft(full_name({"name": name}))
     take(draft, persona, _PERSONA, labelled_facts())
     return draft
 

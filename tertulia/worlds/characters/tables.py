@@ -5,17 +5,30 @@ title (`Town: Porto`). In a cell `|` separates several values; a relation is `NA
 """
 
 import csv
+import itertools
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from io import StringIO
 from typing import Any
 
 from tertulia.state.errors import ScenarioError, SettingError, nearest_hint
-from tertulia.worlds.characters.draft import EMPTY, OF_FILE, Draft, full_name
-from tertulia.worlds.characters.rules import Rule, age, big_five, facts, labelled_facts, text
-from tertulia.worlds.person_fields import FIELDS, POLES, field_named, folded_title
+from tertulia.state.wrong_values import shown
+from tertulia.worlds.characters.draft import EMPTY, OF_FILE, Draft, errors_at, full_name, parts_of
+from tertulia.worlds.characters.facts import in_title_case
+from tertulia.worlds.characters.rules import (
+    Rule,
+    age,
+    big_five,
+    dimension_of,
+    facts,
+    labelled_facts,
+    relate,
+    relations,
+    text,
+)
+from tertulia.worlds.person_fields import FIELDS, MEETING_FIELDS, POLES, field_named, folded_title
 
 #: The sign between several values in a cell.
 BETWEEN = "|"
@@ -26,22 +39,23 @@ MOST_PEOPLE = 1000
 #: Columns that number the rows.
 _NUMBERS = re.compile(r"(|.*[_ ])?(id|uuid|idx|index|pk)|unnamed: \d+", re.IGNORECASE)
 
-#: Fields that take several values.
-_LISTS = ("memories", "goals", "interests", "descriptions", "secrets", "examples")
-
 #: Titles that data sets have for a text about a person; another one is of people only beside other fields.
 _PERSONAS = ("persona", "inputpersona", "personadescription")
 _TEXTS = (*_PERSONAS, "text")
 
-#: Titles of the parts of a name, and their names.
-_NAMES = {"firstname": "first_name", "lastname": "last_name"}
+#: Titles of the parts of a name, and the parts.
+_NAMES = {"firstname": "first", "lastname": "last", "name.first": "first", "name.middle": "middle", "name.last": "last"}
+
+#: The sign between the parts of a title; not that in a number or an abbreviation.
+_DOT = re.compile(r"(?<=[^\W\d])\.(?=[^\W\d])")
 
 
 def canonical(title: str) -> str | None:
     """Return the field of a person that a title names, also a part of it (`weights.goal`); `None` for any other."""
-    head, dot, part = title.strip().partition(".")
+    head, _, part = map(str.strip, title.partition("."))
     if field := field_named(head):
-        return f"{field}{dot}{part}"
+        part = folded_title(part) if field in MEETING_FIELDS else part
+        return f"{field}.{part}" if part else field
     return "background" if folded_title(head) in _TEXTS else None
 
 
@@ -103,18 +117,24 @@ def read_rows(
         columns: By title of a column, the field that it is; `None` for a column that is left out.
 
     Raises:
-        ScenarioError: There is no column of names and none of texts, or there are too many rows.
+        ScenarioError: There is no column of names and none of texts, there are too many rows, two columns are one field
+            of a meeting, or a name or a relation is no text.
         SettingError: There is no such column or field.
     """
+    rows = [(place, {str(title): value for title, value in row.items()}) for place, row in rows]
     titles = list(dict.fromkeys(title for _, row in rows for title in row))
     fields = _fields_of(titles, columns, label)
-    if not {"name", "background"} & set(fields.values()) and "firstname" not in map(folded_title, titles):
+    if not {"name", "background"} & set(fields.values()) and "first" not in _name_parts(titles, fields).values():
         raise ScenarioError(f"{label}: there is no column name; columns={{'…': 'name'}} says which one it is")
+    file = label.removesuffix(": row 1")
     if len(rows) > MOST_PEOPLE:
-        file = label.removesuffix(": row 1")
         words = f"has {len(rows):,} people, and {MOST_PEOPLE:,} are read; save some to a file of their own"
         raise ScenarioError(f"{file}: {words}")
-    return [(place, _person_of(number, row, fields)) for number, (place, row) in enumerate(rows, start=1)]
+    people = []
+    for number, (place, row) in enumerate(rows, start=1):
+        with errors_at(file, place):
+            people.append((place, _person_of(number, row, fields)))
+    return people
 
 
 def _fields_of(titles: Sequence[str], columns: Mapping[str, str | None], label: str) -> dict[str, str | None]:
@@ -133,23 +153,42 @@ def _fields_of(titles: Sequence[str], columns: Mapping[str, str | None], label: 
 def _person_of(number: int, row: Mapping[str, Any], fields: Mapping[str, str | None]) -> Draft:
     named_so = (title for title, field in fields.items() if field == "name")
     names = sorted(named_so, key=lambda title: folded_title(title) != "name")
-    parts = {title: part for title in row if (part := _NAMES.get(folded_title(title)))}
+    parts = _name_parts(row, fields)
     named = next((title for title in names if row.get(title)), None)
-    name = str(row[named]) if named else full_name({part: row[title] for title, part in parts.items()})
+    name = full_name({"name": row[named] if named else {part: row[title] for title, part in parts.items()}})
     draft = Draft(name or f"Person {number}")
     for title, value in row.items():
         field = fields[title]
         if value in EMPTY or title == named or (name and not named and title in parts):
             continue
+        head, _, part = (field or "").partition(".")
         if field is None:
             draft.leave(title, value, "a column that you left out")
-        elif field and field != "name":
-            _FIELDS.get(field, _as_it_is(field))(draft, value, title)
+        elif field and head != "name":
+            if head in MEETING_FIELDS and (other := _other_column(title, row, fields)):
+                raise ScenarioError(f"{other} and {title} are two columns of {head}; keep one of the two")
+            _FIELDS.get(head, _as_it_is(head))(draft, {part: value} if part else value, title)
         elif _NUMBERS.fullmatch(title.strip()):
             draft.leave(title, value, OF_FILE)
         else:
-            labelled_facts()(draft, value, title)
+            labelled_facts(", ".join(map(in_title_case, _DOT.split(title.strip()))))(draft, value, title)
     return draft
+
+
+def _name_parts(titles: Iterable[str], fields: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the titles of the parts of a name (`First name`, `name.first`), with the parts."""
+    names = {title: _NAMES.get(folded_title(fields[title] or title)) for title in titles if fields[title] is not None}
+    return {title: part for title, part in names.items() if part}
+
+
+def _other_column(title: str, row: Mapping[str, Any], fields: Mapping[str, str | None]) -> str | None:
+    """Return an earlier column of a row with a value of the same field, of the whole of it, or of a part of it."""
+    place = f"{fields[title]}."
+    for other in itertools.takewhile(title.__ne__, row):
+        known = f"{fields[other]}."
+        if row[other] not in EMPTY and (known.startswith(place) or place.startswith(known)):
+            return other
+    return None
 
 
 def _value(cell: str) -> Any:
@@ -167,7 +206,14 @@ def _values_in(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _listed_field(field: str) -> Rule:
+def _texts(field: str) -> Rule:
+    """Return a rule for a field of several texts."""
+    return lambda draft, value, place: draft.add(
+        field, [draft.words(part, place) for part in parts_of(_values_in(value))]
+    )
+
+
+def _entries(field: str) -> Rule:
     """Return a rule for a field of several values, each a text or an object."""
 
     def rule(draft: Draft, value: Any, place: str) -> None:
@@ -179,48 +225,61 @@ def _listed_field(field: str) -> Rule:
 def _background(draft: Draft, value: Any, place: str) -> None:
     """Take a list of facts as it is, and a text as prose."""
     if isinstance(value, list) or (isinstance(value, str) and BETWEEN in value):
-        draft.add("background", [draft.words(part, place) for part in _values_in(value)])
+        draft.add("background", [draft.words(part, place) for part in parts_of(_values_in(value))])
     else:
         facts(draft, value, place)
 
 
 def _relations(draft: Draft, value: Any, place: str) -> None:
-    if isinstance(value, Mapping):
-        pairs = [(str(name), str(how)) for name, how in value.items()]
+    """Take an object by name, or several relations, each a text or an object with a name."""
+    if isinstance(value, Mapping) and "name" not in value:
+        for name, how in value.items():
+            relate(draft, name, how, place)
     else:
-        parts = (str(part).partition(":") for part in _values_in(value))
-        pairs = [(name.strip(), how.strip()) for name, _, how in parts]
-    relations = draft.values.setdefault("relations", {})
-    relations |= {draft.words(name, place): draft.words(how, place) for name, how in pairs}
+        relations(_relation)(draft, _values_in(value), place)
+
+
+def _relation(draft: Draft, value: Any, place: str) -> None:
+    """Take `NAME: their relation`, an object of the one name, or an object with a name and other fields."""
+    if isinstance(value, Mapping) and value.get("name"):
+        rest = {key: part for key, part in value.items() if key != "name"}
+        relate(draft, value["name"], next(iter(rest.values())) if len(rest) == 1 else rest, place)
+    elif isinstance(value, Mapping) and len(value) == 1 and "name" not in value:
+        _relations(draft, value, place)
+    elif isinstance(value, str) and ":" in value:
+        name, _, how = value.partition(":")
+        relate(draft, name.strip(), how, place)
+    else:
+        raise ScenarioError(f"{place}: takes NAME: their relation, not {shown(value)}")
 
 
 def _traits(draft: Draft, value: Any, place: str) -> None:
-    """Take poles of the Big Five as these, its dimensions by its own rule, and other words as the character."""
+    """Take poles of the Big Five as these, its dimensions by their rule, and other words as the character."""
     poles = value if isinstance(value, list) else [part.strip() for part in str(value).split(",")]
     if all(pole in POLES for pole in poles):
         draft.add("traits", poles)
-    elif isinstance(value, Mapping) or folded_title(place) == "bigfive":
+    elif folded_title(place) == "bigfive" or (isinstance(value, Mapping) and any(map(dimension_of, value))):
         big_five(draft, value, place)
     else:
         text("character")(draft, value, place)
 
 
 def _as_it_is(field: str) -> Rule:
-    """Return a rule that takes a value as it is; `weights.goal` is a part of a field."""
-    head, _, part = field.partition(".")
+    """Return a rule that takes a value as it is, and joins objects (parts of a field)."""
 
     def rule(draft: Draft, value: Any, place: str) -> None:
-        if part:
-            draft.values[head] = {**draft.values.get(head, {}), part: value}
-        else:
-            draft.values[head] = draft.words(value, place) if isinstance(value, str) else value
+        if isinstance(value, Mapping):
+            value = draft.values.get(field, {}) | value
+        draft.values[field] = draft.words(value, place) if isinstance(value, str) else value
 
     return rule
 
 
 _FIELDS: dict[str, Rule] = {
-    **{field: _listed_field(field) for field in _LISTS},
-    **{field: text(field) for field in ("occupation", "character", "home", "style", "lifestyle", "activity")},
+    **{field: _entries(field) for field in ("memories", "goals", "examples")},
+    **{field: _texts(field) for field in ("interests", "descriptions", "secrets")},
+    **{field: text(field) for field in ("occupation", "character", "home", "style")},
+    **{field: text(field) for field in ("lifestyle", "activity", "setting")},
     "age": age,
     "background": _background,
     "relations": _relations,

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tertulia.worlds.characters.draft import OF_PROGRAM, Draft
+from tertulia.worlds.characters.draft import OF_PROGRAM, Draft, full_name
 from tertulia.worlds.characters.rules import (
     Rule,
     age,
@@ -18,6 +18,7 @@ from tertulia.worlds.characters.rules import (
     labelled_facts,
     listed,
     nested,
+    relations,
     several,
     take,
     text,
@@ -45,7 +46,7 @@ def is_agent(value: Any) -> bool:
 def read_agent(agent: Mapping[str, Any]) -> Draft:
     """Return the person of an agent; a fragment has no name."""
     persona = agent["persona"]
-    name = str(persona.get("name") or agent.get("name") or "")
+    name = full_name({"name": persona.get("name") or agent.get("name")})
     draft = Draft(name)
     _table = nested(_PERSONA, labelled_facts())
     take(draft, agent, {"persona": lambda d, value, _: _table(d, _in_third_person(value, name), "persona")}
@@ -62,17 +63,6 @@ def _in_third_person(value: Any, name: str) -> Any:
     if second is None or _UNSURE.search(second[2]) or re.search(r"[.!?]\s", second[2]):
         return value
     return f"{name} {_THIRD[second[1]]}{second[2]}"
-
-
-def _relations(draft: Draft, value: Any, place: str) -> None:
-    for relation in value if isinstance(value, list) else [value]:
-        if isinstance(relation, Mapping) and relation.get("name") and relation.get("description"):
-            relations = draft.values.setdefault("relations", {})
-            relations[draft.words(relation["name"], place)] = draft.words(relation["description"], place)
-            rest = {key: part for key, part in relation.items() if key not in ("name", "description")}
-            take(draft, rest, {}, labelled_facts(f"About {relation['name']}"), f"{place}.")
-        else:
-            labelled_facts("Relationship")(draft, relation, place)
 
 
 _OCCUPATION: dict[str, Rule] = {
@@ -94,7 +84,7 @@ _PERSONA: dict[str, Rule] = {
     "interests": several("interests"),
     "long_term_goals": several("goals"),
     "goals": several("goals"),
-    "relationships": _relations,
+    "relationships": relations(labelled_facts("Relationship")),
     "other_facts": facts,
     "beliefs": labelled_facts("Belief"),
     "skills": labelled_facts("Skill"),

@@ -63,6 +63,94 @@ def test_first_and_last_names_are_a_name_in_any_spelling(tmp_path: Path) -> None
     ]
 
 
+@pytest.mark.parametrize(
+    "relations",
+    [
+        {"Bo": "her brother, rival"},
+        {"Bo": ["her brother", "rival"]},
+        ["Bo: her brother, rival"],
+        "Bo: her brother, rival",
+        [{"name": "Bo", "description": "her brother, rival"}],
+        [{"name": "Bo", "type": ["her brother", "rival"]}],
+        {"name": "Bo", "relation": "her brother, rival"},
+        [{"Bo": "her brother, rival"}],
+        [{"name": {"first": "Bo"}, "description": "her brother, rival"}],
+    ],
+)
+def test_relations_are_read_in_each_form_that_they_have_in_json(relations: Any, tmp_path: Path) -> None:
+    [ida] = people(json.dumps([{"name": "Ida", "relationships": relations}]), tmp_path)
+    assert ida.values == {"name": "Ida", "relations": {"Bo": "her brother, rival"}}
+
+
+def test_what_a_relation_has_besides_is_kept(tmp_path: Path) -> None:
+    bo = {"name": "Bo", "description": "her brother", "since": 2010}
+    [ida] = people(json.dumps([{"name": "Ida", "relations": [bo, "Bo: a rival"]}]), tmp_path)
+    assert ida.values["relations"] == {"Bo": "her brother; a rival"}
+    assert ida.values["background"] == ["About Bo: 2010"]
+    [ida] = people(json.dumps([{"name": "Ida", "relations": {"Bo": {"kind": "rival", "since": 2010}}}]), tmp_path)
+    assert ida.values["relations"] == {"Bo": "Kind: rival, Since: 2010"}
+
+
+@pytest.mark.parametrize(
+    "name", [{"first": "Ida", "last": "Roos"}, {"lastName": "Roos", "firstName": "Ida"}, "Ida Roos"]
+)
+def test_a_name_may_be_an_object_of_a_first_and_a_last_one(name: Any, tmp_path: Path) -> None:
+    assert people(json.dumps([{"name": name, "age": 3}]), tmp_path)[0].values == {"name": "Ida Roos", "age": 3}
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([{"name": {"first": "Ida", "nick": "I"}}], "name: takes a text, or first, middle, last: {"),
+        ([{"name": "Ida"}, {"name": ["Bo"]}], "entry 2: name: takes a text, or first, middle, last: ['Bo']"),
+        ([{"name": "Ida", "relations": [{"name": ""}]}], "relations: takes NAME: their relation, not {'name': ''}"),
+        ([{"name": "Ida", "relations": [{"name": ["Bo"], "as": "x"}]}], "relations: name: takes a text, or first,"),
+        ([{"name": "Ida", "relations": ["a friend"]}], "relations: takes NAME: their relation, not 'a friend'"),
+    ],
+)
+def test_a_name_or_a_relation_that_is_no_text_is_refused_by_its_row(rows: Any, words: str, tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError) as error:
+        people(json.dumps(rows), tmp_path)
+    assert str(error.value).startswith(f"{tmp_path / 'people.txt'}: {words}")
+
+
+def test_parts_of_a_text_are_told_with_it(tmp_path: Path) -> None:
+    [ida] = people("name,home,home.city,background.born,relations.Bo\nIda,a hut,Rome,1990,her brother\n", tmp_path)
+    assert ida.values == {
+        "name": "Ida",
+        "home": "a hut; City: Rome",
+        "background": ["Born: 1990"],
+        "relations": {"Bo": "her brother"},
+    }
+
+
+def test_parts_of_a_name_are_the_name_or_facts_beside_it(tmp_path: Path) -> None:
+    assert people("name.last,name.first\nRoos,Ida\n", tmp_path)[0].values == {"name": "Ida Roos"}
+    [ida] = people("name,name.first,pet.name,No. of boats\nIda Roos,Ida,Rex,2\n", tmp_path)
+    assert ida.values == {"name": "Ida Roos", "background": ["Name, First: Ida", "Pet, Name: Rex", "No. of boats: 2"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ('name,weights,weights.goal\nIda,"{""goal"": 1}",0.5\n', "weights and weights.goal"),
+        ("name,weights.goal,weights\nIda,0.5,much\n", "weights.goal and weights"),
+        ("name,Weights.Goal,weights.goal\nIda,0.5,0.7\n", "Weights.Goal and weights.goal"),
+        ("name,Emotion,emotion\nIda,calm,glad\n", "Emotion and emotion"),
+    ],
+)
+def test_two_columns_of_one_value_are_named(text: str, columns: str, tmp_path: Path) -> None:
+    with pytest.raises(
+        ScenarioError, match=rf"people.txt: row 2: {columns} are two columns of \w+; keep one of the two"
+    ):
+        people(text, tmp_path)
+
+
+def test_of_two_columns_with_text_or_years_both_are_kept(tmp_path: Path) -> None:
+    [ida] = people("name,setting,In this meeting,age,Years\nIda,ill,late,29,7\n", tmp_path)
+    assert ida.values == {"name": "Ida", "setting": "ill; late", "age": 29, "background": ["Years: 7"]}
+
+
 def test_a_mapping_names_and_leaves_out_columns(tmp_path: Path) -> None:
     [ida] = people("Who,What,Age\nIda,painter,29\n", tmp_path, {"Who": "name", "What": "occupation", "Age": None})
     assert ida.values == {"name": "Ida", "occupation": "painter"}
