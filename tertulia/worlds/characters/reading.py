@@ -48,6 +48,8 @@ _FORMATS: tuple[Format, ...] = (
 _AROUND = ("participants", "people", "agents", "agent_profile", "agent_profiles", "personas", "characters", "profiles")
 
 _JSON_LINES = re.compile(r"\s*\{[^\n]*\}[ \t\r]*\n\s*\{")
+#: A word in brackets, such as the heading of a section in TOML: no list of JSON.
+_HEADING = re.compile(r"\s*\[{1,2}(?!(?:true|false|null)\b)[^\W\d]")
 #: Beginnings of a scenario in YAML.
 _SCENARIO = re.compile(r"^(participants|people):", re.MULTILINE)
 
@@ -184,8 +186,7 @@ Found = list[tuple[str, Draft, str]]
 
 
 def _of_text(text: str, columns: Mapping[str, str | None], label: str) -> Found:
-    start = text.lstrip()[:1]
-    if start in ("{", "["):
+    if text.lstrip()[:1] in ("{", "[") and not _HEADING.match(text):
         if _JSON_LINES.match(text):
             lines = enumerate(text.split("\n"), start=1)
             values = [_parsed(line, f"{label}: line {at}") for at, line in lines if line.strip()]

@@ -99,8 +99,13 @@ def test_two_streams_in_a_chunk_are_not_unpacked_without_end(tmp_path: Path) -> 
         (json.dumps({**FIELDS, "name": None}).encode(), "without a name"),
         (b"name\n", "has a header and no people"),
         (b"a text, with a comma", "no people are found"),
+        (b"[tool]\r\nx = 1\r\n", "no people are found in it; known are: cards"),
+        (b'\n[[people]]\nname = "Ida"\n', "no people are found in it; known are: cards"),
+        (b"# People\n\nIda paints.\n", "no people are found in it; known are: cards"),
+        (b'[null, {"name": "Ida}]', "broken JSON in line 1"),
+        (b'[\n{"name": "Ida"}\n', "broken JSON in line 3"),
     ],
-    ids=range(24),
+    ids=range(29),
 )  # fmt: skip
 def test_a_file_that_is_none_is_refused_in_one_line(content: bytes, words: str, tmp_path: Path) -> None:
     assert words in refusal(content, tmp_path)
