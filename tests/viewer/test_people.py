@@ -176,6 +176,15 @@ def test_a_memory_of_no_time_is_told_beside_the_people_and_nothing_begins(addres
     assert (answer.status, answer.json["error"]) == (400, problem)
 
 
+def test_lists_within_a_value_are_shown_in_words(address: str) -> None:
+    goal = {"name": "Ida", "goals": [{"goal": "leave", "sub_goals": ["pack", "pay"]}], "weights": {"goal": 0.5}}
+    (person,) = shown(address, brought(address, json.dumps([goal]).encode(), "ida.json"))["people"]
+    assert {field["field"]: field["values"] for field in person["fields"]} == {
+        "goals": ["(goal: leave; sub_goals: pack, pay)"],
+        "weights": ["goal: 0.5"],
+    }
+
+
 def test_a_visitor_of_the_cards_name_is_a_line_beside_the_field(address: str) -> None:
     file = brought(address, CARD)
     answer = post(address, "api/new/begin", asked(of_files(file, visitor="mirela  Stan"))).json

@@ -7,7 +7,7 @@ from typing import Any
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import ScenarioError
 from tertulia.state.text import clean, shortened
-from tertulia.worlds.characters.draft import ImportedPerson, situation_of
+from tertulia.worlds.characters.draft import ImportedPerson, in_words, situation_of
 from tertulia.worlds.characters.reading import joined
 from tertulia.worlds.characters.scenario import after_memories, names_put
 from tertulia.worlds.scenario_parts import read_time
@@ -83,7 +83,7 @@ def _field(field: str, value: Any) -> Document:
 def _values(value: Any) -> list[str]:
     """Return a value as texts, one for each of a list."""
     if isinstance(value, Mapping):
-        return [f"{name}: {inner}" for name, inner in value.items()]
+        return [f"{name}: {in_words(inner)}" for name, inner in value.items()]
     if isinstance(value, list | tuple):
         return [_text(part) for part in value]
     return [str(value)]
@@ -92,10 +92,10 @@ def _values(value: Any) -> list[str]:
 def _text(part: Any) -> str:
     """Return an item of a list as a text: an example with the line before it, a memory with its keys."""
     if not isinstance(part, Mapping):
-        return str(part)
+        return in_words(part)
     text, after, keys = (part.get(name) for name in ("text", "after", "keys"))
     rest = {name: value for name, value in part.items() if name not in ("text", "after", "keys")}
     notes = [f"after “{after}”"] if after else []
     notes += [f"called up by {', '.join(map(str, keys))}"] if keys else []
-    notes += [f"{name}: {value}" for name, value in rest.items()]
+    notes += [f"{name}: {in_words(value)}" for name, value in rest.items()]
     return f"{text or ''} ({'; '.join(notes)})" if notes else str(text or "")
