@@ -33,7 +33,6 @@ from tertulia.models import cohort
 from tertulia.models.journal import JournalledModel
 from tertulia.models.local import causal, kept_prompts
 from tertulia.models.local.causal import CausalLanguageModel
-from tertulia.models.local.kept_prompts import KeptPrompts
 from tertulia.models.local.lean_llama import LeanLlama
 from tertulia.runs.driving import conversation
 
@@ -83,7 +82,6 @@ class Count:
         self.work: defaultdict[tuple[str, str], Work] = defaultdict(Work)
         self.precision = ""
         self._within = 0.0  # seconds inside the part under way that other parts have
-        self._contrasts: set[int] = set()
 
     @contextmanager
     def timed(self, part: str) -> Iterator[Work]:
@@ -106,20 +104,6 @@ class Count:
                 return await function(*arguments, **options)
 
         return entered
-
-    def decode(self, function: Function) -> Function:
-        """Wrap the function that draws replies: it names the prompts without context."""
-
-        @wraps(function)
-        def decoding_replies(model: Any, requests: Sequence[Any], *arguments: Any, **options: Any) -> Any:
-            self._contrasts.update(id(request.without_context) for request in requests)
-            return function(model, requests, *arguments, **options)
-
-        return decoding_replies
-
-    def part_of_prompt(self, _: KeptPrompts, prompt: Any) -> str:
-        """Return the part that reading a prompt is."""
-        return "prompts of contrasts" if id(prompt) in self._contrasts else ""
 
     def prefill(self, function: Function) -> Function:
         """Wrap the function that returns a prompt, read or from memory."""
@@ -215,10 +199,8 @@ def counting(count: Count) -> Iterator[None]:
     wrappers: list[tuple[Any, str, Callable[[Function], Function]]] = [
         (LeanLlama, "read", count.read),
         (LeanLlama, "logits", count.logits),
-        (CausalLanguageModel, "_decode", count.decode),
         (kept_prompts, "prefill", count.prefill),
-        (KeptPrompts, "read", _in_part(count.part_of_prompt)),
-        (causal, "attention_by_head", _in_part(lambda *_: "attention by head")),
+        (causal, "attention_by_head", _in_part("attention by head")),
         (cohort, "_answered", _in_step(lambda waiting: waiting.call.node)),
         (cohort, "_answers", _in_step(lambda batch: " + ".join(sorted({waiting.call.node for waiting in batch})))),
         (JournalledModel, "score", _in_step(lambda model: model._asker[2])),
@@ -248,13 +230,13 @@ def _in_step(name: Callable[..., str]) -> Callable[[Function], Function]:
     return wrapper
 
 
-def _in_part(name: Callable[..., str]) -> Callable[[Function], Function]:
-    """Return a wrapper of functions that do a part of a step, which their arguments name."""
+def _in_part(name: str) -> Callable[[Function], Function]:
+    """Return a wrapper of functions that do the named part of a step."""
 
     def wrapper(function: Function) -> Function:
         @wraps(function)
         def doing(*arguments: Any, **options: Any) -> Any:
-            token = _part.set(name(*arguments))
+            token = _part.set(name)
             try:
                 return function(*arguments, **options)
             finally:

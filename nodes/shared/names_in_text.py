@@ -19,7 +19,7 @@ _IS_LETTER, _IS_SPACELESS, _IS_HANGUL, _IS_KATAKANA = map(
     lazy_pattern, (_LETTER, rf"[{_SPACELESS}]+", rf"[{_HANGUL}]+", r"[\u30a1-\u30fa\u30fc]+")
 )
 
-#: Words before a name that do not change its person. `Don` is a first name as well.
+#: Words before a name that do not change its person.
 _TITLES = frozenset(
     re.findall(
         r"\w+",
@@ -121,9 +121,10 @@ def _folded(names: tuple[str, ...]) -> list[tuple[str, list[str]]]:
 
 def _without_longer(name: str, text: str, others: Sequence[str]) -> str:
     """Return a text in which others' full names are blank if they begin like a name: `Anna Holm` for `Anna Berg`."""
-    first = _called_name(name)
+    called = _called_names(name)
     for other in others:
-        if other != name and other != first and len(_parts(other)) > 1 and first in _parts(other):
+        parts = _parts(other)
+        if other != name and len(parts) > 1 and any(first in parts for first in called if first != other):
             for start, end in places_of(other, text, whole=True):
                 text = text[:start] + " " * (end - start) + text[end:]
     return text
@@ -133,10 +134,11 @@ def _parts(name: str) -> list[str]:
     return [part for part in re.split(r"[\s・·]+", name) if part]
 
 
-def _called_name(name: str) -> str:
-    """Return the name that a person is called by: the first that is no title."""
+def _called_names(name: str) -> tuple[str, ...]:
+    """Return the names that a person is called by: the first that is no title; and `Don`, which may be a name."""
     parts = _parts(name)
-    return next((part for part in parts if not _is_title(part)), name)
+    first = next((part for part in parts if not _is_title(part)), name)
+    return ("Don", first) if parts[:1] == ["Don"] else (first,)
 
 
 def _is_title(part: str) -> bool:
@@ -153,8 +155,7 @@ def places_of(name: str, text: str, whole: bool = False) -> list[tuple[int, int]
     text = text.translate(_ONE_APOSTROPHE)
     folded = text.casefold()
     places: list[tuple[int, int]] = []
-    called = () if whole else (_called_name(name), *(["Don"] if name.startswith("Don ") else []))
-    for form in dict.fromkeys((name, *called)):
+    for form in dict.fromkeys((name, *(() if whole else _called_names(name)))):
         if not form or form.casefold() not in folded:
             continue
         is_cased = _is_cased(text)

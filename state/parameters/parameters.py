@@ -5,7 +5,7 @@ paper is silent, docs/readings.md gives the reason for the default.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import yaml
 from pydantic import ValidationError
@@ -163,6 +163,9 @@ class Parameters(
             is_text = field.annotation in (str, str | None)
             is_unset = field.default is None and value == "null"
             values[name] = None if is_unset else _read_scalar(value, "" if is_text else values[name])
+            kinds = {field.annotation, *get_args(field.annotation)}
+            if isinstance(values[name], bool) and kinds & {int, float}:  # pydantic would take `true` as 1
+                raise SettingError(name, value, ": takes a number")
         try:
             changed = type(self).model_validate(values)
         except ValidationError as error:

@@ -1,13 +1,12 @@
 """Checks of arguments in Python: a value of a wrong type is refused under the name of its argument."""
 
-import os
 from collections.abc import Mapping
 from contextlib import contextmanager
 from operator import index
 from typing import TYPE_CHECKING, Any
 
 from tertulia.state.errors import SettingError
-from tertulia.views.wording.wrong_arguments import refusal
+from tertulia.views.wording.wrong_arguments import check_argument, check_texts, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,40 +23,12 @@ ASK = "a function is expected, from an Invitation to an Answer; it may be async"
 _ARGUMENTS = {"max_turns": "rounds", "max_minutes": "minutes"}
 
 
-def check_argument(
-    name: str, value: object, kind: type | tuple[type, ...], expected: str, optional: bool = True
-) -> None:
-    """Raise `SettingError` for an argument of another kind; `expected` is the message, such as `a label is a text`."""
-    if not isinstance(value, kind) and not (optional and value is None):
-        raise refusal(name, value, expected)
-
-
-def path_of(name: str, value: "os.PathLike[str] | str") -> str:
-    """Return a path or a text as text, or raise `SettingError` for anything else."""
-    path = os.fspath(value) if isinstance(value, str | os.PathLike) else value
-    try:
-        if isinstance(path, str) and b"\0" not in os.fsencode(path):
-            return path
-    except UnicodeEncodeError:  # half a character
-        pass
-    raise refusal(name, value, "a path is a text, or a pathlib.Path")
-
-
 def whole_number(name: str, value: Any, expected: str) -> int:
     """Return an integer, also one of numpy's, or raise `SettingError` for anything else."""
     try:
         return index(value)
     except TypeError:
         raise refusal(name, value, expected) from None
-
-
-def check_texts(name: str, values: object, expected: str) -> None:
-    """Raise `SettingError` for an argument that is not a mapping with texts as keys."""
-    check_argument(name, values, Mapping, expected)
-    if isinstance(values, Mapping):
-        for key in values:
-            if not isinstance(key, str):
-                raise refusal(name, values, expected)
 
 
 def check_names(model: object, seat: object, label: object) -> None:

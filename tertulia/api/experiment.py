@@ -7,7 +7,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from tertulia.api.arguments import check_argument
 from tertulia.api.exporting import write_export
 from tertulia.api.measuring import Comparison, Measures, chosen_metrics, compared, figures_of_runs, found_in, measured
 from tertulia.api.store_handle import StoreHandle
@@ -20,7 +19,7 @@ from tertulia.state.errors import UsageError, nearest_hint
 from tertulia.state.parameters import ALIASES
 from tertulia.state.records import RunRecord
 from tertulia.state.text import counted
-from tertulia.views.wording.wrong_arguments import with_named_arguments
+from tertulia.views.wording.wrong_arguments import check_argument, with_named_arguments
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,13 +5,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import get_args
 
-from tertulia.api.arguments import check_argument, path_of
 from tertulia.api.store_handle import StoreHandle
 from tertulia.lab.exports.writing import Export, Format
 from tertulia.state.errors import SettingError, UsageError, nearest_hint
 from tertulia.state.records import RunRecord
 from tertulia.storage.store import SqlStore
-from tertulia.views.wording.wrong_arguments import refusal, with_named_arguments
+from tertulia.views.wording.wrong_arguments import check_argument, path_of, refusal, with_named_arguments
 
 #: Reads the runs to export from their store, each once.
 Reader = Callable[[SqlStore], Sequence[RunRecord]]

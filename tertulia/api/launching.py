@@ -8,17 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tertulia.api.arguments import (
-    ASK,
-    MODEL,
-    SEED,
-    check_argument,
-    check_names,
-    check_texts,
-    named_as_arguments,
-    path_of,
-    whole_number,
-)
+from tertulia.api.arguments import ASK, MODEL, SEED, check_names, named_as_arguments, whole_number
 from tertulia.api.progress_bar import ProgressBar
 from tertulia.api.store_handle import StoreHandle
 from tertulia.runs.access.engines import ModelAccess
@@ -35,7 +25,7 @@ from tertulia.state.records import RunRecord
 from tertulia.state.seat import Ask
 from tertulia.state.text import clean
 from tertulia.storage.store import SqlStore
-from tertulia.views.wording.wrong_arguments import refusal
+from tertulia.views.wording.wrong_arguments import BY_NAME, check_argument, check_texts, path_of, refusal
 from tertulia.worlds.scenario_object import ScenarioObject
 
 if TYPE_CHECKING:
@@ -77,7 +67,7 @@ class RunLauncher:
     ) -> RunRequest:
         """Return what a plan is given, checked: the settings with the given options over them, and the rest."""
         check_names(model, seat, label)
-        check_texts("settings", settings, "parameters are given by name: settings={'temperature': 1.0}")
+        check_texts("settings", settings, BY_NAME)
         if settings and "seed" in settings:
             raise SettingError("seed", settings["seed"], ": it is an argument, seed=…, beside settings")
         chosen = {**(settings or {}), **{name: value for name, value in options.items() if value is not None}}

@@ -7,7 +7,6 @@ from functools import cached_property
 from html import escape
 from typing import Any, Self, TypeVar
 
-from tertulia.api.arguments import check_argument
 from tertulia.api.store_handle import StoreHandle
 from tertulia.api.tables import Records, Shown
 from tertulia.lab.experiments.axes import Axis
@@ -25,6 +24,7 @@ from tertulia.state.errors import SettingError, UsageError, nearest_hint
 from tertulia.state.language_model import Embedder
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord
+from tertulia.views.wording.wrong_arguments import check_argument
 
 #: The note on figures of a rehearsal.
 REHEARSED = "a stand-in without weights spoke: the figures show that everything works, and mean nothing"

@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from tertulia.api.arguments import MODEL, SEED, check_argument, check_texts, path_of, whole_number
+from tertulia.api.arguments import MODEL, SEED, whole_number
 from tertulia.api.calling import awaitable
 from tertulia.api.store_handle import StoreHandle
 from tertulia.api.tables import Records
@@ -16,7 +16,7 @@ from tertulia.runs.driving.session import events_of
 from tertulia.state.language_model import REHEARSAL, LanguageModel
 from tertulia.state.parameters import Parameters
 from tertulia.storage.parts.annotations import Annotations
-from tertulia.views.wording.wrong_arguments import refusal, with_named_arguments
+from tertulia.views.wording.wrong_arguments import check_argument, check_texts, path_of, refusal, with_named_arguments
 
 if TYPE_CHECKING:
     from tertulia.lab.annotations.asking import Inquiry, Response

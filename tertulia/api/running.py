@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tertulia.api.arguments import check_argument, limits_of
+from tertulia.api.arguments import limits_of
 from tertulia.api.calling import awaitable
 from tertulia.api.launching import RunLauncher
 from tertulia.api.store_handle import StoreHandle
@@ -23,7 +23,7 @@ from tertulia.state.language_model import REHEARSAL
 from tertulia.state.seat import Ask
 from tertulia.storage.addresses import DEFAULT_STORE, StoreAddress
 from tertulia.views.reading.comparing import RunComparison
-from tertulia.views.wording.wrong_arguments import with_named_arguments
+from tertulia.views.wording.wrong_arguments import check_argument, with_named_arguments
 
 if TYPE_CHECKING:
     from tertulia.worlds.scenario_object import ScenarioObject

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from tertulia.api.arguments import path_of
 from tertulia.state.errors import StorageError
 from tertulia.storage.addresses import ServerAddress, StoreAddress, store_address
 from tertulia.storage.store import SqlStore
+from tertulia.views.wording.wrong_arguments import path_of
 
 
 class StoreHandle:

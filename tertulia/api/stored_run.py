@@ -6,7 +6,7 @@ from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from tertulia.api.arguments import check_argument, whole_number
+from tertulia.api.arguments import whole_number
 from tertulia.api.cell_page import CellPage
 from tertulia.api.checking import Checking
 from tertulia.api.driven_run import DrivenRun
@@ -25,7 +25,7 @@ from tertulia.views.reading.documents import conversation_document, turn_documen
 from tertulia.views.reading.exchanges import RecordedExchange, read_exchanges, spoken_turns
 from tertulia.views.reading.turns import LineDetails, read_turn
 from tertulia.views.wording.phrases import clock, made_with, people_line, silence
-from tertulia.views.wording.wrong_arguments import with_named_arguments
+from tertulia.views.wording.wrong_arguments import check_argument, with_named_arguments
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tertulia.api.arguments import MODEL, check_argument, check_texts, path_of, whole_number
+from tertulia.api.arguments import MODEL, whole_number
 from tertulia.api.tables import Records
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.state.errors import UsageError
@@ -19,7 +19,7 @@ from tertulia.views.reading.leaning import Reason, reasons
 from tertulia.views.reading.rounds import AgentRound
 from tertulia.views.reading.turns import LineDetails, TurnDetails, parameters_of
 from tertulia.views.reading.why import why_turn
-from tertulia.views.wording.wrong_arguments import with_named_arguments
+from tertulia.views.wording.wrong_arguments import check_argument, check_texts, path_of, with_named_arguments
 
 #: Characters of an utterance that a turn's line shows.
 _SHOWN = 60

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, get_args
 
-from tertulia.api.arguments import check_argument, path_of, whole_number
+from tertulia.api.arguments import whole_number
 from tertulia.api.exporting import write_export
 from tertulia.api.store_handle import StoreHandle
 from tertulia.api.stored_run import Run
@@ -15,7 +15,7 @@ from tertulia.api.tables import Records
 from tertulia.state.errors import NotFoundError, SettingError, nearest_hint
 from tertulia.state.records import RunRecord, RunStatus
 from tertulia.storage.addresses import StoreAddress, is_missing
-from tertulia.views.wording.wrong_arguments import with_named_arguments
+from tertulia.views.wording.wrong_arguments import check_argument, path_of, with_named_arguments
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -9,15 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from tertulia.api.arguments import (
-    MODEL,
-    SEED,
-    check_argument,
-    check_texts,
-    limits_of,
-    path_of,
-    whole_number,
-)
+from tertulia.api.arguments import MODEL, SEED, limits_of, whole_number
 from tertulia.api.calling import awaitable
 from tertulia.api.experiment import Experiment
 from tertulia.api.kept_cases import Cases, named_by, named_cases
@@ -45,7 +37,7 @@ from tertulia.state.language_model import REHEARSAL
 from tertulia.state.parameters import ALIASES
 from tertulia.state.text import clean
 from tertulia.storage.addresses import DEFAULT_STORE, StoreAddress
-from tertulia.views.wording.wrong_arguments import refusal, with_named_arguments
+from tertulia.views.wording.wrong_arguments import check_argument, check_texts, path_of, refusal, with_named_arguments
 
 #: A value of a parameter, or several, which are an axis.
 Values = Any

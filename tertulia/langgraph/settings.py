@@ -13,6 +13,7 @@ from tertulia.state.errors import SettingError
 from tertulia.state.parameters import Parameters
 from tertulia.storage.addresses import store_address
 from tertulia.storage.sqlite.opening import MEMORY
+from tertulia.views.wording.wrong_arguments import BY_NAME, check_texts, path_of
 
 
 def host_of(
@@ -30,10 +31,8 @@ def host_of(
     Raises:
         SettingError: A parameter is unknown, or has a value that it can't have.
     """
-    if settings is not None and not isinstance(settings, Mapping):
-        raise SettingError("settings", settings, ": parameters are given by name: settings={'temperature': 1.0}")
-    if not isinstance(store, str | os.PathLike):
-        raise SettingError("store", store, ": a path is a text, or a pathlib.Path")
+    check_texts("settings", settings, BY_NAME)
+    store = path_of("store", store)
     added = additions_of(additions)
     given = {**(settings or {}), **added.settings}
     Parameters().with_settings(given, removal_factor=removal_factor)

@@ -53,3 +53,4 @@ def test_the_full_name_of_another_is_no_mention() -> None:
     assert named_in("Anna Holm has it, and Bob's boat.", PEOPLE) == ("Bob", "Anna Holm")
     assert named_in("Anna has it.", PEOPLE) == ("Anna Berg", "Anna Holm")
     assert not is_named("Anna Berg", "Anna Holm has it.", PEOPLE)
+    assert named_in("Don Hall has it.", ("Don Quijote", "Don Hall")) == ("Don Hall",)

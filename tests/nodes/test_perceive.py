@@ -1,13 +1,15 @@
 """What an agent notices of a meeting, and why."""
 
 import pytest
+from support.meeting_case import a_quay, an_attendee
 from support.scene import Scene
 
+from tertulia.nodes.meeting.choose_mechanisms import choose_mechanisms
 from tertulia.nodes.meeting.perceive import perceive
 from tertulia.nodes.meeting.view import View
 from tertulia.nodes.shared.names_in_text import is_named
 from tertulia.prompts.cognition import Question, ask_agent
-from tertulia.state.cognition import Assessment, Perception
+from tertulia.state.cognition import Assessment, InformationNeed, Perception
 
 
 async def test_what_is_relevant_enters_working_memory_and_the_rest_does_not() -> None:
@@ -34,6 +36,16 @@ async def test_being_named_always_gets_through_and_counts() -> None:
     assert (before.noticed, before.named) == (False, False)
     assert (after.noticed, after.named) == (True, True)
     assert after.importance >= min(10, 10 * after.relevance + 3) - 1e-9
+
+
+@pytest.mark.parametrize(("line", "named"), [("You, Ana Holm?", False), ("You, Ana?", True)])
+async def test_the_full_name_of_a_namesake_names_nobody_else(line: str, named: bool) -> None:
+    people = tuple(an_attendee(name) for name in ("Bo", "Ana Berg", "Ana Holm"))
+    scene = Scene(a_quay(participants=people, opening=None)).says(("Bo", line))
+    await scene.after(perceive, choose_mechanisms, name="Ana Berg")
+    assert scene.step("perceive", Perception, "Ana Berg").named is named
+    need: InformationNeed = scene.step("choose_mechanisms", InformationNeed, "Ana Berg")
+    assert need.mechanisms["mention_response"].active is named
 
 
 async def test_names_are_in_no_text_that_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,7 +52,7 @@ def metrics(
     ] = None,
     embedder: Annotated[
         str | None,
-        typer.Option(metavar="ID", help="minilm, a folder, or a Hugging Face id; else the runs', unless rehearsed."),
+        typer.Option(metavar="ID", help="minilm, a folder or a Hugging Face id; else the runs', or minilm."),
     ] = None,
     against: _AgainstOption = None,
     by_index: _IndexOption = False,

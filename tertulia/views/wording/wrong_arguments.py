@@ -1,6 +1,7 @@
 """Wrong arguments of public functions, told in a sentence that names the right call."""
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -30,6 +31,9 @@ _OBJECTS = {
     **dict.fromkeys(("nodes", "mechanisms", "extensions", "accept_changed"), ("additions", "Additions")),
 }
 
+#: How settings are given, for a message.
+BY_NAME = "parameters are given by name: settings={'temperature': 1.0}"
+
 #: Whom no function takes but as a part of a scenario.
 _PEOPLE = ("people", "persons", "participants", "person")
 
@@ -42,6 +46,34 @@ def shown_value(value: object) -> str:
 def refusal(name: str, value: object, expected: str) -> SettingError:
     """Return the error of an argument with a value that it can't have; `expected` names the right kind."""
     return SettingError(name, shortened(value if isinstance(value, str) else repr(value), _SHOWN), f": {expected}")
+
+
+def check_argument(
+    name: str, value: object, kind: type | tuple[type, ...], expected: str, optional: bool = True
+) -> None:
+    """Raise `SettingError` for an argument of another kind; `expected` is the message, such as `a label is a text`."""
+    if not isinstance(value, kind) and not (optional and value is None):
+        raise refusal(name, value, expected)
+
+
+def path_of(name: str, value: os.PathLike[str] | str) -> str:
+    """Return a path or a text as text, or raise `SettingError` for anything else."""
+    path = os.fspath(value) if isinstance(value, str | os.PathLike) else value
+    try:
+        if isinstance(path, str) and b"\0" not in os.fsencode(path):
+            return path
+    except UnicodeEncodeError:  # half a character
+        pass
+    raise refusal(name, value, "a path is a text, or a pathlib.Path")
+
+
+def check_texts(name: str, values: object, expected: str) -> None:
+    """Raise `SettingError` for an argument that is not a mapping with texts as keys."""
+    check_argument(name, values, Mapping, expected)
+    if isinstance(values, Mapping):
+        for key in values:
+            if not isinstance(key, str):
+                raise refusal(name, values, expected)
 
 
 def with_named_arguments(function: Callable[P, Result]) -> Callable[P, Result]:
