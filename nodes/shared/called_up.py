@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 
+from tertulia.state.meeting import Start
 from tertulia.state.recall import may_be_recalled
 from tertulia.state.records import Memory
 from tertulia.state.words import has_unspaced
@@ -13,13 +14,19 @@ from tertulia.state.words import has_unspaced
 LATEST_LINES = 4
 
 
-def called_up(memories: Iterable[Memory], lines: Sequence[str], now: datetime, most: int) -> list[Memory]:
-    """Return the memories from before `now` of which a key is in the last lines, at most `most`, oldest first.
+def calling(start: Start, lines: Sequence[str]) -> list[str]:
+    """Return the texts that call memories up: the situation, which stays, and the last lines that somebody heard."""
+    situation = (getattr(start, name, None) for name in ("title", "place", "description"))
+    return [text for text in (*situation, *lines[-LATEST_LINES:]) if text]
+
+
+def called_up(memories: Iterable[Memory], texts: Iterable[str], now: datetime, most: int) -> list[Memory]:
+    """Return the memories from before `now` of which a key is in one of the texts, at most `most`, oldest first.
 
     Letter case makes no difference. A key is a whole word, or several; in scripts without spaces any part of a line. Of
     too many the most important stay.
     """
-    heard = "\n".join(lines[-LATEST_LINES:]).casefold()
+    heard = "\n".join(texts).casefold()
     called = [
         memory
         for memory in memories

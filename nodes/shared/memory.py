@@ -29,18 +29,17 @@ def recall(
     embedder: Embedder,
     store: Store,
     parameters: Parameters,
-    heard: Sequence[str] = (),
+    calling: Sequence[str] = (),
 ) -> list[Memory]:
     """Return the memories of a participant for one or more focal points, from their memories and their stream.
 
     Args:
-        heard: Lines, latest last, of which the last call up memories by their keys; those without keys fill the
-            places left.
+        calling: Texts that call up memories by their keys; those without keys fill the places left.
     """
     least, most = parameters.memory_items
     free = tuple(memory for memory in participant.memories if not memory.keys)
     if len(free) < len(participant.memories):
-        called = called_up(participant.memories, heard, now, most)
+        called = called_up(participant.memories, calling, now, most)
         left = {"memory_items_min": max(0, least - len(called)), "memory_items_max": most - len(called)}
         others, narrowed = participant.model_copy(update={"memories": free}), parameters.model_copy(update=left)
         filled = recall(others, points, now, embedder, store, narrowed) if len(called) < most else []

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from langgraph.runtime import Runtime
 
 from tertulia.nodes.meeting.view import character_of
+from tertulia.nodes.shared.called_up import calling
 from tertulia.nodes.shared.full_prompt import save_full_prompt
 from tertulia.nodes.shared.hearing import HeardTurns, turns_heard
 from tertulia.nodes.shared.hearing import latest_turns as latest_turns  # extensions import it from here
@@ -73,7 +74,7 @@ def full_prompt(state: UtteranceState, context: Context, mark: str = "", moment:
     parameters, start, speaker = context.parameters, context.case_or_meeting, state["speaker"]
     lines, inner_life, points = moment or _moment(state, context)
     participant = start.participant(speaker)
-    heard = [start.description or "", *(turn.text for turn in lines.turns if turn.speaker is not None)]
+    heard = calling(start, [turn.text for turn in lines.turns if turn.speaker is not None])
     memories = recall(participant, points, start.time, context.embedder, context.store, parameters, heard)
     memories = in_places(memories, shown_before(context, speaker, state["turn"], mark))
     material = UtteranceMaterial(

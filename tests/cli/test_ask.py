@@ -41,6 +41,20 @@ def test_its_json_is_what_python_has(cli: Cli, run: str) -> None:
     assert inventory["traits"] == tt.open_store("tertulia.db").run(run).ask("Bob", "inventory").traits
 
 
+def test_a_question_calls_up_memories_with_keys_and_no_others_of_them_are_told(cli: Cli) -> None:
+    entries = "".join(
+        f"    - {{text: Thing {number} is blue., importance: 9, keys: [thing{number}]}}\n" for number in range(30)
+    )
+    mira = f"- name: Mira\n  memories:\n    - She rows at dawn.\n{entries}"
+    head = "name: two\ntime: 2026-05-04 09:00\nplace: thing7\n"
+    Path("keys.yaml").write_text(f"{head}participants:\n{mira}- name: Bo\n", encoding="utf-8")
+    run = tt.run("keys.yaml", rounds=1, rehearse=True)
+    of_thing, why = run.ask("Mira", ["What of thing3?", "Why?"])
+    for answer, told in ((of_thing, [3, 7]), (why, [7])):
+        assert [number for number in range(30) if f"Thing {number} is blue." in answer.prompt] == told
+        assert "She rows at dawn." in answer.prompt
+
+
 def test_a_stand_in_answers_where_it_is_asked_for(cli: Cli, run: str) -> None:
     assert cli("ask", run, "Bob", "Why?", "--rehearse").code == 0
     cli("ask", run, "Bob", "Why?", "--rehearse", "--model", "smollm2").complains(2, "--rehearse and --model smollm2")

@@ -1,10 +1,10 @@
 """Memories with keys: a key that is heard brings its memory, and nothing else does."""
 
 import pytest
-from support.dialogue_case import NOW, a_memory, many_memories
+from support.dialogue_case import NOW, a_memory, a_pier, many_memories
 
 from tertulia.models.rehearsal import RehearsalEmbedder
-from tertulia.nodes.shared.called_up import called_up
+from tertulia.nodes.shared.called_up import called_up, calling
 from tertulia.nodes.shared.memory import recall
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Memory, Participant, Persona
@@ -31,8 +31,12 @@ def test_a_key_is_a_whole_word_or_a_part_of_a_line_without_spaces(key: str, line
     assert bool(called_up([keyed(1, key)], [line], NOW, 5)) is is_called
 
 
-def test_only_the_last_lines_and_memories_from_before_call_up_and_the_most_important_stay() -> None:
-    assert called_up([keyed(1, "ferry")], ["The ferry!", "a", "b", "c", "d"], NOW, 5) == []
+def test_the_situation_and_the_last_lines_call_up() -> None:
+    case = a_pier().model_copy(update={"place": "the tower", "description": "They wait for the ferry."})
+    assert calling(case, ["1", "2", "3", "4", "5"]) == ["the tower", "They wait for the ferry.", "2", "3", "4", "5"]
+
+
+def test_only_memories_from_before_are_called_up_and_the_most_important_stay() -> None:
     assert called_up([keyed(1, "ferry", hours_ago=-1)], ["The ferry!"], NOW, 5) == []
     three = [keyed(1, "a", importance=1, hours_ago=3), keyed(2, "a", importance=9), keyed(3, "a", importance=5)]
     assert [memory.id for memory in called_up(three, ["a"], NOW, 2)] == [three[1].id, three[2].id]

@@ -6,7 +6,7 @@ whatever else is asked. The personality inventory is one questionnaire (`self_in
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from tertulia.lab.annotations.annotating import AnnotationRequest, Drawing
 from tertulia.lab.annotations.self_inventory import person_requests
 from tertulia.metrics.personality import SEGMENT_TURNS, scores_of
 from tertulia.nodes.album.belongings import belongings_at
+from tertulia.nodes.shared.called_up import called_up, calling
 from tertulia.nodes.shared.hearing import was_there
 from tertulia.prompts.album import PastExchange
 from tertulia.prompts.annotation import inventory_items
@@ -26,13 +27,14 @@ from tertulia.state.errors import NotFoundError, UsageError
 from tertulia.state.language_model import REHEARSAL, ReplyField
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import Case, Participant, Record, RunRecord, Turn
+from tertulia.state.records import Case, Memory, Participant, Record, RunRecord, Turn
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.exchanges import RecordedExchange, read_exchanges
 from tertulia.views.reading.rounds import find_agent, read_characters
 from tertulia.worlds.questionnaire import INVENTORY, Question, read_questions
 
-#: The memories that a person is reminded of: the most important ones, of equal ones the latest.
+#: The memories that a person is reminded of: those that are called up by keys, then the most important ones, of equal
+#: ones the latest.
 _MEMORIES = 12
 
 #: The longest answer in words, in tokens.
@@ -141,7 +143,10 @@ def inquiry(
             moment = _moment(store, run, start, name, turn, heard, character, parameters.language)
         seed = run.seed if seed is None else seed
         drawing = Drawing(seed, parameters.sampling_temperature, parameters.top_p)
-        requests = [_request(moment, name, number, question, drawing) for question in questions]
+        known = [] if isinstance(start, Population) else _known(store, start.participant(name))
+        requests = [
+            _request(_reminded(moment, known, start, question), name, number, question, drawing) for question in questions
+        ]
     spoken_by = run.participant_models.get(name)
     return Inquiry(run, name, number, run.model if spoken_by is None else spoken_by.model, requests)
 
@@ -199,7 +204,7 @@ def _moment(
         participant=person,
         heard=heard,
         situation=[text for text in (start.place, described) if text],
-        memories=_memories(store, person),
+        memories=(),
         earlier=start.previous_dialogues[-1:] if isinstance(start, Case) else (),
         character=character,
         assessment=next((assessment for assessment in found if assessment is not None), None),
@@ -229,11 +234,19 @@ def _at_albums(
     )
 
 
-def _memories(store: SqlStore, person: Participant) -> list[str]:
-    """Return the memories that a person is reminded of, oldest first."""
-    memories = [*person.memories, *(store.remembered(person.stream) if person.stream is not None else ())]
-    chosen = sorted(memories, key=lambda memory: (memory.importance, memory.created))[-_MEMORIES:]
-    return [memory.text for memory in sorted(chosen, key=lambda memory: memory.created)]
+def _known(store: SqlStore, person: Participant) -> list[Memory]:
+    """Return the memories of a person, those of their stream among them."""
+    return [*person.memories, *(store.remembered(person.stream) if person.stream is not None else ())]
+
+
+def _reminded(moment: Moment, memories: Sequence[Memory], start: Start, question: Question) -> Moment:
+    """Return the moment with the memories that come to mind at a question: those that it calls up, and important ones."""
+    heard = calling(start, [turn.text for turn in moment.heard if turn.speaker is not None])
+    called = called_up(memories, [*heard, question.text], start.time, _MEMORIES)
+    free = [memory for memory in memories if not memory.keys]
+    by_weight = sorted(free, key=lambda memory: (memory.importance, memory.created), reverse=True)
+    chosen = sorted([*called, *by_weight[: _MEMORIES - len(called)]], key=lambda memory: memory.created)
+    return replace(moment, memories=[memory.text for memory in chosen])
 
 
 def _request(moment: Moment, name: str, at: int, question: Question, drawing: Drawing) -> AnnotationRequest:

@@ -9,6 +9,7 @@ import time
 from functools import partial
 
 from tertulia.nodes.conversation.seat import answer_of, has_left
+from tertulia.nodes.shared.called_up import calling
 from tertulia.nodes.shared.memory import recall
 from tertulia.nodes.utterance.retrieve import focal_points
 from tertulia.state.context import Context
@@ -45,6 +46,6 @@ def _recalled(context: Context, invitation: Invitation) -> tuple[str, ...]:
         return ()
     listeners = [other for other in start.present(invitation.sim_time_s) if other != name]
     points = focal_points(start, name, listeners, invitation.lines, parameters.language, parameters.focal_lines)
-    heard = [start.description or "", *(turn.text for turn in invitation.lines if turn.speaker is not None)]
+    heard = calling(start, [turn.text for turn in invitation.lines if turn.speaker is not None])
     found = recall(participant, points, start.time, context.embedder, context.store, parameters, heard)
     return tuple(memory.text for memory in found)
