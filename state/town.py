@@ -37,6 +37,9 @@ INSIGHT = "insight_"
 #: turn that has the agreement for which the two meet.
 AGREED, KEPT = "agreed", "kept"
 
+#: Encounters begin between these hours.
+FIRST_HOUR, LAST_HOUR = 8, 21
+
 #: Earlier dialogues of a pair that are kept (a prompt shows three: APP Table 1).
 PAST_KEPT = 10
 

@@ -18,10 +18,9 @@ from tertulia.nodes.town.plan_day import planned_day
 from tertulia.prompts.town import visit
 from tertulia.state.languages import DEFAULT
 from tertulia.state.randomness import keyed_generator
-from tertulia.state.town import Encounter, Habit, Town
+from tertulia.state.town import FIRST_HOUR, LAST_HOUR, Encounter, Habit, Town
 
-#: Encounters are drawn between these hours, on whole minutes, with at least this many minutes between them if possible.
-_FIRST_HOUR, _LAST_HOUR = 8, 21
+#: Encounters are drawn on whole minutes, with at least this many minutes between them if possible.
 _LEAST_GAP_MIN = 20
 #: The most pairs in one place that are listed, and tries to find one among more.
 _ALL_LISTED = 500
@@ -51,7 +50,7 @@ def _drawn(town: Town, day: int, begins: datetime, seed: int, count: int, langua
     pairs = _Pairs(town, day)
     drawn = []
     for number, minute in enumerate(minutes, start=1):
-        begins_at = 60 * _FIRST_HOUR + minute
+        begins_at = 60 * FIRST_HOUR + minute
         initiator, partner = generator.sample(pairs.draw(generator, begins_at), 2)
         first, second = (_habit(town, name, day, begins_at) for name in (initiator, partner))
         drawn.append(
@@ -184,7 +183,7 @@ class _Pairs:
 
 def _minutes(generator: Random, count: int) -> list[int]:
     """Return the times of a day's encounters, in minutes after the first hour; if they are many, some coincide."""
-    length = 60 * (_LAST_HOUR - _FIRST_HOUR)
+    length = 60 * (LAST_HOUR - FIRST_HOUR)
     if count > length:
         return sorted(generator.choices(range(length), k=count))
     gap = max(1, min(_LEAST_GAP_MIN, length // count))

@@ -30,7 +30,7 @@ LambdaOption = Annotated[
         "--lambda",
         metavar="X",
         help="λ in [0, 1]: how much of the attended information to remove; "
-        f"{_DEFAULTS['removal_factor']:g}, unless the scenario sets it.",
+        f"{_DEFAULTS['removal_factor']:g} in a dialogue, 0 in a group or an album chat, unless the scenario sets it.",
     ),
 ]
 SeedOption = Annotated[

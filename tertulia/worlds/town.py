@@ -9,14 +9,14 @@
 Source: Park et al. 2023 (the log); APP §2 (its dialogues).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from pathlib import Path
 
 from tertulia.state.errors import NotFoundError, ScenarioError, nearest_hint
 from tertulia.state.records import Dialogue, Remembered
-from tertulia.state.town import PAST_KEPT, Encounter, Habit, PastDialogue, Resident, Town
+from tertulia.state.town import LAST_HOUR, PAST_KEPT, Encounter, Habit, PastDialogue, Resident, Town
 from tertulia.worlds.catalog import TOWNS
 from tertulia.worlds.ga_files import PersonFiles, address_in_words
 from tertulia.worlds.generative_agents import Log, read_log
@@ -59,7 +59,8 @@ def open_town(name: str, from_log: bool) -> OpenedTown:
         raise ScenarioError(f"{name} holds no dialogue, so --from-log has no encounters; leave it out to draw them")
     begins = _midnight(log.dialogues[0].time) if from_log else _first_day_after(log)
     known_until = log.dialogues[0].time if from_log else begins
-    residents = (Resident(persona=person.persona, days=_days_of(person, from_log)) for person in people.values())
+    past = _first_day_cut(people.values())
+    residents = (Resident(persona=person.persona, days=_days_of(person, from_log, past)) for person in people.values())
     town = Town(
         name=name,
         begins=begins,
@@ -114,10 +115,20 @@ def _plans_of(person: PersonFiles, begins: datetime) -> tuple[Remembered, ...]:
     )
 
 
-def _days_of(person: PersonFiles, from_log: bool) -> tuple[tuple[Habit, ...], ...]:
+def _first_day_cut(people: Iterable[PersonFiles]) -> datetime | None:
+    """Return the last day of a log if it ends before the evening, when people still meet; `None` if it is whole."""
+    moments = [action.since for person in people for action in person.actions]
+    is_cut = bool(moments) and max(moments).hour < LAST_HOUR
+    return _midnight(max(moments)) if is_cut else None
+
+
+def _days_of(person: PersonFiles, from_log: bool, past: datetime | None) -> tuple[tuple[Habit, ...], ...]:
     """Return a person's habits on each day of the log, without chats; without activities, those of their schedule.
 
     The schedule is that of the last day of the log: nobody knows it before.
+
+    Args:
+        past: The day from which on the log has none that is whole; it counts only if there is no other.
     """
     if not person.actions and not from_log:
         return _scheduled(person)
@@ -131,7 +142,8 @@ def _days_of(person: PersonFiles, from_log: bool) -> tuple[tuple[Habit, ...], ..
             habits = days.setdefault(_midnight(action.since), [])
             if not habits or habits[-1].activity != habit.activity:
                 habits.append(habit)
-    return tuple(tuple(days[day]) for day in sorted(days))
+    whole = sorted(day for day in days if past is None or day < past) or sorted(days)
+    return tuple(tuple(days[day]) for day in whole)
 
 
 def _scheduled(person: PersonFiles) -> tuple[tuple[Habit, ...], ...]:

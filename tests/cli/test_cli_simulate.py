@@ -57,6 +57,16 @@ def test_it_tells_who_met_again_too_and_every_conversation_is_a_run(cli: Cli) ->
     assert {row["run"]: row["turns"] for row in rows} == {run["run"]: run["turns"] for run in runs}
 
 
+def test_a_conversation_that_a_kill_kept_from_its_encounter_is_no_run_of_its_own(cli: Cli) -> None:
+    simulation = cli(*SHORT, "--days", "1", "--json").json["simulation"]
+    listed = cli("runs").out
+    with SqlStore.open(Path("tertulia.db")) as store:
+        last = store.run(f"{simulation}-1-2")
+        begun = last.model_copy(update={"run": f"{simulation}-2-1", "status": "running"})
+        store.create_run(begun, store.start(last.run))
+    assert cli("runs").out == listed.replace("2 conversations", "3 conversations")
+
+
 def test_more_days_are_those_that_would_have_come_and_another_seed_has_others(cli: Cli, tmp_path: Path) -> None:
     long, short, seeded = (tmp_path / f"{name}.db" for name in ("long", "short", "seeded"))
     whole = cli(*SHORT, "--days", "2", "--store", str(long), "--json").json

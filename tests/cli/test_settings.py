@@ -20,7 +20,7 @@ def test_every_parameter_is_listed_with_its_default(cli: Cli) -> None:
     printed = cli("settings").out
     rows = [line.split("\t") for line in printed.splitlines() if "\t" in line and not line.startswith("parameter\t")]
     assert {row[0]: row[-1] for row in rows} == {name: found["description"] for name, found in listed.items()}
-    assert "16 (in a group 100)" in printed
+    assert "16 (in a group 100) (in an album chat 32)" in printed
 
 
 def test_every_setting_is_named_in_a_document() -> None:
@@ -38,7 +38,7 @@ def test_a_group_or_a_parameter_is_listed_alone(cli: Cli) -> None:
         assert [found["name"] for found in group["parameters"]] == ["removal_factor"]
         assert cli("settings", name).out.splitlines()[::3] == [
             "removal_factor, also lambda or λ (pruning)",
-            "default: 0.5 (in a group 0.0)",
+            "default: 0.5 (in a group 0.0) (in an album chat 0.0)",
         ]
     cli("settings", "lambada").complains(3, "no group or parameter 'lambada'", "did you mean 'lambda'?")
 

@@ -252,6 +252,15 @@ def test_made_up_texts_are_no_memories_or_habits_of_a_town(run: RunBuilder) -> N
     assert opened.town.withheld[-1].startswith("3 texts of 1 of 2 people")
 
 
+@pytest.mark.parametrize(("last_hour", "days"), [(0, 1), (20, 1), (21, 2)])
+def test_a_last_day_that_breaks_off_before_the_evening_is_no_day(run: RunBuilder, last_hour: int, days: int) -> None:
+    seconds = 24 * 3600 + last_hour * 3600 + 130
+    run.movement[str(seconds // 10)] = {"Ann": {"movement": [1, 2], "description": "sleeping @ a:b:c:d", "chat": None}}
+    town = open_town(f"ga:{run.write()}", from_log=False).town
+    assert len(town.resident("Ann").days) == days
+    assert len(town.resident("Bea").days) == 1
+
+
 def test_a_summary_in_the_place_of_a_reply_is_no_memory(run: RunBuilder) -> None:
     summary = "conversing with a housemate about morning greetings"
     run.person("Ann", chat("11:00:00", "Ann", "Bea", [["Bea", "Morning."], ["Ann", "Rain, then."]], summary))

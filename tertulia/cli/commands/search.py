@@ -32,7 +32,7 @@ def search(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find utterances, thoughts and memories, in all runs or in one.
+    """Find utterances, thoughts and the memories that a run begins with, in all runs or in one; not a town's memories.
 
     Example: tertulia search 'team day' --kind thought
     """
@@ -44,6 +44,7 @@ def search(
         of_run = None if run is None else opened.run(run).run
         kinds = tuple(name for name in KINDS if kind is None or name in kind)
         passages = search_passages(opened.file, query, of_run, kinds, limit + 1)
+        of_towns = "; a town's memories: tertulia days TOWN --agent NAME" if opened.simulations.all() else ""
         rehearsed = {run for run in {passage.run for passage in passages} if opened.run(run).rehearsed}
     if len(passages) > limit:
         passages = passages[:limit]
@@ -52,8 +53,7 @@ def search(
         found = [{**vars(passage), "rehearsed": passage.run in rehearsed} for passage in passages]
         print_json({"schema_version": SCHEMA_VERSION, "query": query, "passages": found})
         return
-    console = data()
-    before = None
+    console, before = data(), ""
     for passage in passages:
         if passage.run != before:
             marked = f", {REHEARSED}" if passage.run in rehearsed else ""
@@ -63,4 +63,4 @@ def search(
         who = plain(f"{where} · {passage.agent} {_VERBS[passage.kind]}:", "dim")
         console.print("  ", who, " ", plain(passage.text), sep="")
     if not passages:
-        console.print(plain("nothing found", "dim"))
+        console.print(plain(f"nothing found{of_towns}", "dim"))

@@ -145,7 +145,8 @@ def inquiry(
         drawing = Drawing(seed, parameters.sampling_temperature, parameters.top_p)
         known = [] if isinstance(start, Population) else _known(store, start.participant(name))
         requests = [
-            _request(_reminded(moment, known, start, question), name, number, question, drawing) for question in questions
+            _request(_reminded(moment, known, start, question), name, number, question, drawing)
+            for question in questions
         ]
     spoken_by = run.participant_models.get(name)
     return Inquiry(run, name, number, run.model if spoken_by is None else spoken_by.model, requests)
@@ -240,7 +241,7 @@ def _known(store: SqlStore, person: Participant) -> list[Memory]:
 
 
 def _reminded(moment: Moment, memories: Sequence[Memory], start: Start, question: Question) -> Moment:
-    """Return the moment with the memories that come to mind at a question: those that it calls up, and important ones."""
+    """Return the moment with the memories that a question brings to mind: those called up by keys, and important ones."""
     heard = calling(start, [turn.text for turn in moment.heard if turn.speaker is not None])
     called = called_up(memories, [*heard, question.text], start.time, _MEMORIES)
     free = [memory for memory in memories if not memory.keys]

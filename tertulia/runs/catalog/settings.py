@@ -5,7 +5,14 @@ from typing import Any
 
 from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.errors import NotFoundError, nearest_hint
-from tertulia.state.parameters import GROUP_CHAT, PRESETS, GroupDescription, ParameterDescription, parameter_groups
+from tertulia.state.parameters import (
+    ALBUM_CHAT,
+    GROUP_CHAT,
+    PRESETS,
+    GroupDescription,
+    ParameterDescription,
+    parameter_groups,
+)
 
 
 def find_settings(name: str | None) -> tuple[GroupDescription, ...]:
@@ -38,8 +45,12 @@ def written(value: Any) -> str:
 
 
 def default_in_words(parameter: ParameterDescription) -> str:
-    """Return the default of a parameter, and that of a group chat or a preset if it differs."""
-    others = {"in a group": GROUP_CHAT, **{f"preset {name}": values for name, values in PRESETS.items()}}
+    """Return the default of a parameter, and those of group chats, album chats and presets that differ."""
+    others = {
+        "in a group": GROUP_CHAT,
+        "in an album chat": ALBUM_CHAT,
+        **{f"preset {name}": values for name, values in PRESETS.items()},
+    }
     differing = (
         f"{where} {written(values[parameter.name])}"
         for where, values in others.items()

@@ -24,6 +24,10 @@ from tertulia.storage.values import Value, json_text, parsed, record_of
 #: By resident, memories and their embeddings.
 Memories = Mapping[str, tuple[Sequence[Remembered], Sequence[Sequence[float]]]]
 
+#: SQL for the conversations of simulations: runs that are named SIMULATION-DAY-NUMBER.
+_NAMED = """simulations JOIN runs
+    ON substr(runs.run, 1, length(simulations.simulation) + 1) = simulations.simulation || '-'
+    AND substr(runs.run, length(simulations.simulation) + 2, 1) BETWEEN '0' AND '9'"""
 
 #: SQL that tells memories that were formed in the simulation.
 _IS_FORMED = f"substr(memory, 1, {len(FORMED)}) = '{FORMED}'"
@@ -83,15 +87,14 @@ class Simulations(Streams, TownStore):
     def conversations(self) -> dict[str, str]:
         """Return the ids of all runs that are conversations of a simulation, and that simulation's."""
         self._check_encounters()
-        return {row["run"]: row["simulation"] for row in Table(self.file, "encounters").select("")}
+        begun = self.file.rows(f"SELECT runs.run, simulation FROM {_NAMED}")  # a kill left some without their encounter
+        return {row["run"]: row["simulation"] for row in (*begun, *Table(self.file, "encounters").select(""))}
 
     def _check_encounters(self) -> None:
         """Check that every finished conversation has its encounter, which is stored after the run is created."""
         self._check_records()
         lost = self.file.rows(
-            """SELECT runs.run FROM simulations JOIN runs  -- named SIMULATION-DAY-NUMBER
-            ON substr(runs.run, 1, length(simulations.simulation) + 1) = simulations.simulation || '-'
-            AND substr(runs.run, length(simulations.simulation) + 2, 1) BETWEEN '0' AND '9'
+            f"""SELECT runs.run FROM {_NAMED}
             WHERE runs.status = 'finished' AND runs.run NOT IN (SELECT run FROM encounters)
             LIMIT 1"""
         )

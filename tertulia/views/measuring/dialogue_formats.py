@@ -153,7 +153,7 @@ def _message(message: object, where: str) -> tuple[str, str] | None:
     if not isinstance(message, dict) or not isinstance(message.get("role"), str):
         raise UsageError(f"{where} {reprlib.repr(message)} is no object with a role; {_MESSAGES}")
     content = message.get("content")
-    if message["role"] in _SILENT_ROLES or content is None:  # without content it calls a tool
+    if message["role"] in _SILENT_ROLES or content is None:  # without content it calls a tool, as with an empty one
         return None
     if isinstance(content, list):
         parts = [part.get("text") for part in content if isinstance(part, dict)]
@@ -162,7 +162,7 @@ def _message(message: object, where: str) -> tuple[str, str] | None:
     speaker = message["role"] if name is None else name
     if not isinstance(content, str) or not isinstance(speaker, str):
         raise UsageError(f"{where} {reprlib.repr(message)}: name or content is not a text; {_MESSAGES}")
-    return speaker, content
+    return (speaker, content) if content.strip() else None
 
 
 def _of_sdialog(entries: Iterable[Entry], path: Path) -> Iterator[FileDialogue]:

@@ -35,6 +35,8 @@ MESSAGES = {
         {"role": "user", "name": "Ana", "content": "Hello."},
         {"role": "assistant", "content": [{"type": "text", "text": "Hi"}, {"type": "image"}, {"text": "there."}]},
         {"role": "assistant", "content": None, "tool_calls": []},
+        {"role": "assistant", "content": "", "tool_calls": []},
+        {"role": "user", "content": [{"type": "text", "text": " "}]},
         {"role": "tool", "content": "42"},
     ]
 }
@@ -46,7 +48,11 @@ def write(path: Path, *lines: object, indent: int | None = None) -> Path:
     return path
 
 
-dialogues = st.lists(st.tuples(st.text(min_size=1, max_size=5), st.text(max_size=20)), min_size=1, max_size=5)
+dialogues = st.lists(
+    st.tuples(st.text(min_size=1, max_size=5), st.text(min_size=1, max_size=20).filter(str.strip)),
+    min_size=1,
+    max_size=5,
+)
 
 
 @given(dialogue=dialogues, rehearsed=st.booleans())
