@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tertulia.nodes.conversation.seat import answer_of, is_persons, is_raced_for, seconds_taken
 from tertulia.nodes.meeting.latency import adjusted_latency, base_latency, draw_latency, persistence_of
 from tertulia.nodes.meeting.view import View, character_of
-from tertulia.nodes.meeting.willingness import address_of_agent, discomfort_of, moved, weighted_sum
+from tertulia.nodes.meeting.willingness import address_of_agent, discomfort_of, moved, reaches, weighted_sum
 from tertulia.state.cognition import Bid, Floor, WillingnessParts
 from tertulia.state.context import Context
 from tertulia.state.graph_state import GroupState, Mind, OpenBid, cognition_of
@@ -46,7 +46,8 @@ class Contender:
         scale, spread = adjusted_latency(self.base_latency, similarity)
         parts = None if self.bid is None else self._parts_after(self.bid, silence_s, parameters)
         willingness = None if parts is None else weighted_sum(self.weights, **parts.model_dump())
-        willing = self.wants_to_speak if willingness is None else willingness >= parameters.willingness_threshold
+        threshold = parameters.willingness_threshold
+        willing = self.wants_to_speak if willingness is None else reaches(willingness, threshold)
         return Bid(
             parts=parts,
             willingness=willingness,

@@ -40,8 +40,8 @@ def run_race(
 
     Willingness is evaluated when the round begins, and again every Δt until an agent is willing; then the willing draw
     their latencies, and those that wait for another, asked by name and willing to answer, add `YIELD_S`. An agent that
-    leaves before their first word does not get the floor. A tie is resolved by a draw. The round is a silence if the
-    first word would come after `silence_s`, or nobody becomes willing.
+    leaves before their first word does not get the floor. A tie is resolved by a draw among those in time. The round is a
+    silence if the first word would come after `silence_s`, or nobody becomes willing.
 
     Args:
         silence_s: Seconds since the last word, when the round begins.
@@ -67,11 +67,10 @@ def run_race(
         latencies[name] = bids[name].latency_s or 0.0
     able = [name for name in willing if waited_s + latencies[name] < stays_s[name]]
     first_s = min((latencies[name] for name in able), default=math.inf)
-    fastest = [name for name in able if latencies[name] <= first_s + parameters.tie_s]
+    in_time = [name for name in able if waited_s + latencies[name] <= parameters.silence_s]
+    fastest = [name for name in in_time if latencies[name] <= first_s + parameters.tie_s]
     tied = tuple(fastest) if len(fastest) > 1 else ()
     winner = choose(fastest) if tied else next(iter(fastest), None)
-    if winner is not None and waited_s + latencies[winner] > parameters.silence_s:
-        winner = None
     if winner is not None:
         bids[winner] = bids[winner].model_copy(update={"won": True})
     floor = Floor(

@@ -32,6 +32,7 @@ from tertulia.state.graph_state import OpenBid
 from tertulia.state.meeting import LATENCY_CLASSES, LatencyClass, WillingnessWeights
 from tertulia.state.parameters import Parameters
 from tertulia.state.randomness import keyed_generator
+from tertulia.views.wording.round_phrases import willingness_phrase
 
 stats = on_use("scipy.stats")
 
@@ -177,11 +178,17 @@ def test_willingness_is_the_weighted_sum(numbers: list[float]) -> None:
     parts, weights = dict(zip(names, numbers[:4], strict=True)), dict(zip(names, numbers[4:], strict=True))
     bid = a_contender(**parts, weights=WillingnessWeights(**weights)).bid_after(0.0, DEFAULTS)
     assert bid.willingness == pytest.approx(sum(parts[name] * weights[name] for name in names))
-    assert bid.willing == (bid.willingness >= 0.5)
+    assert bid.willing == (bid.willingness >= 0.5 - 1e-9)
 
 
-def test_the_threshold_itself_is_enough() -> None:
+def test_the_threshold_itself_is_enough_however_its_parts_round() -> None:
     assert a_contender().bid_after(0.0, DEFAULTS).willing
+    parameters = with_settings(willingness_threshold=0.8)
+    for topic in range(9):
+        weights = WillingnessWeights(topic=topic / 10, goal=0, emotion=0, personality=(8 - topic) / 10)
+        bid = a_contender(topic=1.0, personality=1.0, weights=weights).bid_after(0.0, parameters)
+        assert bid.willing
+        assert willingness_phrase(bid, parameters) == "0.80 ≥ threshold 0.8"
     assert not a_contender(topic=0.49).bid_after(0.0, DEFAULTS).willing
 
 
@@ -240,6 +247,14 @@ def test_latencies_within_a_tenth_of_a_second_tie_and_are_drawn() -> None:
     outcome = a_race(people, {"Ana": 2.0, "Bo": 2.0999, "Cy": 2.2})
     assert (outcome.speaker, outcome.floor.tied, outcome.floor.waited_s) == ("Bo", ("Ana", "Bo"), 2.0999)
     assert a_race(people, {"Ana": 2.0, "Bo": 2.2, "Cy": 2.3}).speaker == "Ana"
+
+
+def test_who_would_speak_after_a_silence_is_in_no_tie() -> None:
+    people = [a_contender("Ana"), a_contender("Bo"), a_contender("Cy")]
+    outcome = a_race(people, {"Ana": 9.96, "Bo": 9.97, "Cy": 10.04})
+    assert (outcome.speaker, outcome.floor.tied, outcome.floor.waited_s) == ("Bo", ("Ana", "Bo"), 9.97)
+    outcome = a_race(people[1:], {"Bo": 9.97, "Cy": 10.04})
+    assert (outcome.speaker, outcome.floor.tied, outcome.floor.waited_s) == ("Bo", (), 9.97)
 
 
 def test_ties_are_even() -> None:

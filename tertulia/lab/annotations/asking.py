@@ -241,7 +241,7 @@ def _known(store: SqlStore, person: Participant) -> list[Memory]:
 
 
 def _reminded(moment: Moment, memories: Sequence[Memory], start: Start, question: Question) -> Moment:
-    """Return the moment with the memories that a question brings to mind: those called up by keys, and important ones."""
+    """Return the moment with the memories that come to mind at a question, those with keys first."""
     heard = calling(start, [turn.text for turn in moment.heard if turn.speaker is not None])
     called = called_up(memories, [*heard, question.text], start.time, _MEMORIES)
     free = [memory for memory in memories if not memory.keys]

@@ -24,6 +24,7 @@ from tertulia.lab.experiments.sources import source_of
 from tertulia.models.served.chat_names import is_same_served
 from tertulia.runs.access.named_files import NamedFile, files_named, folder_of_store, require_files, scenarios_in
 from tertulia.runs.access.trust import Trust
+from tertulia.state.case_seed import case_seed_of
 from tertulia.state.errors import (
     NotFoundError,
     ScenarioError,
@@ -34,6 +35,7 @@ from tertulia.state.errors import (
     nearest_hint,
 )
 from tertulia.state.experiment import ExperimentRecord
+from tertulia.state.meeting import Start
 from tertulia.state.parameters import ALIASES, NodeSetting
 from tertulia.state.parameters.album import NAME_FILES
 from tertulia.state.records import Record, Trial
@@ -244,7 +246,7 @@ def checked(
         at: Is told which field is looked at next, as a path of names and indices.
 
     Raises:
-        TertuliaError: A scenario does not exist, or a setting can't be run.
+        TertuliaError: A scenario does not exist, two are the same case, or a setting can't be run.
     """
     from tertulia.lab.experiments.fork_points import plan_case
     from tertulia.runs.planning.additions import Additions
@@ -274,13 +276,29 @@ def checked(
     first = next(iter(experiment.settings))
     for setting in experiment.settings:
         at(("settings", setting))
-        plan_case(store, cases[0], experiment.parameters(setting), experiment.model, additions)
+        plan = plan_case(store, cases[0], experiment.parameters(setting), experiment.model, additions)
+    distinct = DistinctCases()
+    distinct.add(cases[0], plan.start)
     for case in cases[1:]:
         at(("cases", entries[case]))
         for setting, parameters in experiment.settings.items():  # the allowed parameters depend on the case
             if setting == first or parameters.get("items_from") is not None:
-                plan_case(store, case, experiment.parameters(setting), experiment.model, additions)
+                plan = plan_case(store, case, experiment.parameters(setting), experiment.model, additions)
+        distinct.add(case, plan.start)
     return experiment
+
+
+class DistinctCases:
+    """Cases of an experiment by their content: a case under two names would count twice in each interval."""
+
+    def __init__(self) -> None:
+        self._names: dict[tuple[int, tuple[str, ...]], str] = {}
+
+    def add(self, case: str, start: Start) -> None:
+        """Note a case; `UsageError` if it is one of those before under another name."""
+        known = self._names.setdefault((case_seed_of(start), start.names), case)
+        if known != case:
+            raise UsageError(f"{known!r} and {case!r} are one case: the same people at the same time; name one of them")
 
 
 def expanded(case: str) -> list[str]:

@@ -1,6 +1,7 @@
 """Running an experiment: the trials that are missing, cohort by cohort, wherever an executor drives them."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -12,7 +13,8 @@ from tertulia.lab.experiments.cohorts import (
     first_of_settings,
     models_of_tasks,
 )
-from tertulia.lab.experiments.experiment import Experiment
+from tertulia.lab.experiments.experiment import DistinctCases, Experiment
+from tertulia.lab.experiments.fork_points import plan_case
 from tertulia.lab.experiments.plan import plan_of
 from tertulia.lab.experiments.reached import CohortTask, Progress, progress_of
 from tertulia.lab.experiments.shards import ShardFolder, experiment_lock, gather, stop_requests
@@ -20,7 +22,7 @@ from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.driving.events import Emit
 from tertulia.runs.driving.limits import Limits
 from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
-from tertulia.state.errors import StoppedError
+from tertulia.state.errors import StoppedError, TertuliaError
 from tertulia.storage.stop_requests import experiment_key, forget_experiment
 from tertulia.storage.store import SqlStore
 
@@ -82,7 +84,8 @@ def run_experiment(
     Trials that fail do not stop the others. Shards of earlier commands are merged first.
 
     Raises:
-        UsageError: The store has another experiment of that name, or the file of a scenario has changed since.
+        UsageError: The store has another experiment of that name, or one with a case of this under another name, or the
+            file of a scenario has changed since.
         StorageError: Another command runs the experiment.
         StoppedError: The budget is spent, or a stop was asked for; run again, it continues.
         TertuliaError: A model can't be opened.
@@ -96,6 +99,7 @@ def run_experiment(
         before = progress_of(store, experiment)
         announce(before)
         stored = before.stored
+        _require_distinct(store, stored, experiment)
         if not (stored.plan or before.runs):
             stored = stored.model_copy(update={"plan": plan_of(stored)})
         store.experiments.save(experiment.name, stored.model_dump(mode="json"))
@@ -107,3 +111,16 @@ def run_experiment(
             forget_experiment(store, key)
             raise
     return progress_of(store, experiment)
+
+
+def _require_distinct(store: SqlStore, stored: Experiment, given: Experiment) -> None:
+    """Refuse cases that a stored experiment has under other names; those that don't read any more are passed over."""
+    if {*stored.cases} == {*given.cases}:  # they were looked at together
+        return
+    distinct = DistinctCases()
+    for case in stored.cases:
+        start = None
+        with suppress(TertuliaError):
+            start = plan_case(store, case, {}, stored.model).start
+        if start is not None:
+            distinct.add(case, start)

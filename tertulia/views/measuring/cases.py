@@ -8,6 +8,7 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tertulia.state.case_seed import case_seed_of
 from tertulia.state.errors import UsageError, nearest_hint
 from tertulia.state.files import NOT_FOLLOWED, links_noted
 from tertulia.state.parameters import ALIASES, Parameters
@@ -162,12 +163,31 @@ def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | Non
         rehearsed |= entry.rehearsed
     grouped: dict[str, list[RunRecord]] = {}
     if store is not None:
+        names = _Names(store)
         for run in {run.run: run for run in stored}.values():
-            case = _case(run.scenario, run, by)
+            case = _case(names.of(run), run, by)
             dialogues.setdefault(case, []).append(dialogue_of_run(store, run))
             grouped.setdefault(case, []).append(run)
             rehearsed |= run.rehearsed
     return Cases(dialogues, grouped, [run for (run, _), times in given.items() if times > 1], rehearsed, faults)
+
+
+class _Names:
+    """Names the cases of stored runs: a case keeps its first name, whatever its file is called or has become."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._names: dict[tuple[int, tuple[str, ...]], str] = {}
+
+    def of(self, run: RunRecord) -> str:
+        """Return the name of a run's case; a fork's is that of the run that it comes from."""
+        first = run
+        while first.parent is not None:
+            first = self._store.run(first.parent[0])
+        start = self._store.start(first.run)
+        taken = self._names.values()
+        name = run.scenario if run.scenario not in taken else f"{run.scenario} (as in run {first.run})"
+        return self._names.setdefault((case_seed_of(start), start.names), name)
 
 
 def _identity(run: "RunRecord | ExportedRun") -> tuple[str, datetime]:

@@ -41,6 +41,7 @@ def willingness_phrase(bid: Bid, parameters: Parameters) -> str:
 
 def _beside(threshold: float, willingness: float) -> str:
     """Return willingness with two digits, or so many that rounding does not bring it across the threshold."""
+    willingness = round(willingness, 9)  # so far as `reaches` looks
     digits = range(2, 17)
     shown = (f"{willingness:.{number}f}" for number in digits)
     return next((text for text in shown if (float(text) < threshold) == (willingness < threshold)), f"{willingness:g}")
