@@ -83,6 +83,12 @@ def number(value: float | None, digits: int = 3) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
+def told_apart(value: float, other: object) -> str:
+    """Return a number with nine digits, or with all of them if it takes more to tell it from another number."""
+    short = f"{value:.9g}"
+    return repr(value) if isinstance(other, float) and f"{other:.9g}" == short else short
+
+
 def count(value: int | None) -> str:
     """Return a count; a dash if there is none."""
     return "–" if value is None else str(value)

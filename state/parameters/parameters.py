@@ -163,6 +163,8 @@ class Parameters(
             is_text = field.annotation in (str, str | None)
             is_unset = field.default is None and value == "null"
             values[name] = None if is_unset else _read_scalar(value, "" if is_text else values[name])
+            if values[name] == 0 and isinstance(values[name], float):
+                values[name] = 0.0  # without a sign, by which equal runs would be told apart
             kinds = {field.annotation, *get_args(field.annotation)}
             if isinstance(values[name], bool) and kinds & {int, float}:  # pydantic would take `true` as 1
                 raise SettingError(name, value, ": takes a number")

@@ -26,9 +26,11 @@ _ARGUMENTS = {"max_turns": "rounds", "max_minutes": "minutes"}
 def whole_number(name: str, value: Any, expected: str) -> int:
     """Return an integer, also one of numpy's, or raise `SettingError` for anything else."""
     try:
+        if isinstance(value, bool):
+            raise TypeError
         return index(value)
     except TypeError:
-        raise refusal(name, value, expected) from None
+        raise refusal(name, value, expected, of_kind=False) from None
 
 
 def check_names(model: object, seat: object, label: object) -> None:

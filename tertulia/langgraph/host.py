@@ -83,7 +83,7 @@ class Host:
         if not isinstance(self.model, str):
             raise SettingError("model", self.model, ": a model is named by a text, such as 'smollm2' or 'rehearsal'")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int):
-            raise SettingError("seed", self.seed, ": a seed is an integer")
+            raise SettingError("seed", repr(self.seed), ": a seed is an integer")
 
     @property
     def registry(self) -> "Registry":

@@ -41,7 +41,7 @@ def generate_people(count: int, seed: int = 1, without: Collection[str] = ()) ->
     """
     parts, names = _read(_PARTS), _names(seed, without)
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= len(names):
-        raise SettingError("count", count, f": a whole number from 1 to {len(names):,} is expected")
+        raise SettingError("count", repr(count), f": a whole number from 1 to {len(names):,} is expected")
     return [_made(name, keyed_generator(seed, agent=name, node="generate_person"), parts) for name in names[:count]]
 
 

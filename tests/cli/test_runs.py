@@ -54,6 +54,17 @@ def test_filters(cli: Cli, store: SqlStore) -> None:
     assert [line.split()[0] for line in cli("runs", "--status", "failed").out.splitlines()[1:]] == ["dddd", "cccc"]
 
 
+def test_files_are_found_by_the_name_that_is_listed_and_two_of_a_name_by_their_paths(cli: Cli) -> None:
+    with SqlStore.open(Path("tertulia.db"), create=True) as store:
+        for run, file in (("aaaa", "one/talk.yaml"), ("bbbb", "two/talk.yaml"), ("cccc", "tea.yaml")):
+            store.create_run(a_run(run, scenario=file), a_case())
+    named = {line.split()[0]: line.split()[2] for line in cli("runs").out.splitlines()[1:]}
+    assert named == {"cccc": "tea", "bbbb": "two/talk.yaml", "aaaa": "one/talk.yaml"}
+    for run, name in named.items():
+        assert listed(cli, "--scenario", name) == [run]
+    assert listed(cli, "--scenario", "tea.yaml") == ["cccc"]
+
+
 def test_filters_that_are_wrong(cli: Cli, store: SqlStore) -> None:
     cli("runs", "--status", "fnished").complains(2, "--status fnished: unknown (did you mean 'finished'?)")
     cli("runs", "--limit", "0").complains(2, "--limit 0: takes 1 or more")

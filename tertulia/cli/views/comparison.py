@@ -12,7 +12,7 @@ from rich.text import Text
 from tertulia.cli.terminal.output import plain
 from tertulia.cli.terminal.tables import has_room
 from tertulia.state.garbage import without_collection
-from tertulia.state.text import number
+from tertulia.state.text import number, told_apart
 from tertulia.views.reading.comparing import RunComparison, contract_path, settings_that_differ
 from tertulia.views.reading.differences import Difference, TurnComparison
 from tertulia.views.wording.comparison_phrases import parting_line
@@ -80,8 +80,8 @@ def _print_turn(console: Console, turn: TurnComparison, compared: RunComparison)
 def _print_paths(console: Console, differences: Iterable[Difference]) -> None:
     """Print differences as a table or, if that is too wide, with the two values under their path."""
     rows = [
-        (plain(".".join(contract_path(difference))), *(_value(of, console) for of in (difference.a, difference.b)))
-        for difference in differences
+        (plain(".".join(contract_path(of))), _value(of.a, of.b, console), _value(of.b, of.a, console))
+        for of in differences
     ]
     if rows and not has_room(console, rows):
         for path, a, b in rows:
@@ -98,12 +98,12 @@ def _print_paths(console: Console, differences: Iterable[Difference]) -> None:
     console.print(table)
 
 
-def _value(value: Any, console: Console) -> Text:
-    """Return a value on one line, shortened on a terminal."""
+def _value(value: Any, other: Any, console: Console) -> Text:
+    """Return a value on one line, shortened on a terminal, but not so that it looks like the other."""
     if value is None:
         return Text("–")
     if isinstance(value, float):
-        return Text(f"{value:.9g}")
+        return Text(told_apart(value, other))
     is_text = isinstance(value, str)
     shown = plain(value if is_text else json.dumps(value, ensure_ascii=False))
     if console.is_terminal:

@@ -228,16 +228,17 @@ def _from_the_start(plan: RunPlan) -> RunPlan:
 
 
 def missing_phrase(store: SqlStore, reached: Progress) -> str:
-    """Return which conversations are missing, by setting, and how long they would take.
-
-    Raises:
-        TertuliaError: A setting can't be run.
-    """
+    """Return which conversations are missing, by setting, and how long they would take, or why that is not known."""
     by_setting = Counter(setting for _, setting, _ in reached.left)
     named = [f"{setting}: {number}" for setting, number in by_setting.most_common(_NAMED)]
     named += [f"and {len(by_setting) - _NAMED} more settings"] if len(by_setting) > _NAMED else []
-    found = estimate_experiment(store, reached)
+    try:
+        found = estimate_experiment(store, reached)
+        taken = f"{counted(found.utterances, 'utterance')}, time {found.time}"
+    except TertuliaError as error:
+        taken = f"how long they take is not known: {error}"
+    of_all = len([*reached.experiment.places()])
     return (
-        f"{counted(found.trials, 'conversation')} of {found.of_trials} of {reached.experiment.name} missing "
-        f"({', '.join(named)}); {counted(found.utterances, 'utterance')}, time {found.time}"
+        f"{counted(reached.missing, 'conversation')} of {of_all} of {reached.experiment.name} missing "
+        f"({', '.join(named)}); {taken}"
     )

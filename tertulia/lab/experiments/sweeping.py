@@ -85,7 +85,8 @@ def _settings_of(axes: Axes, common: Setting) -> dict[str, Setting]:
     """Return a setting for every combination of values, named after them; the only one without axes is `as set`."""
     settings: dict[str, Setting] = {}
     for values in product(*axes.values()):
-        chosen: Setting = dict(zip(axes, values, strict=True))
+        unsigned = (value or 0.0 if isinstance(value, float) else value for value in values)  # −0 is no other setting
+        chosen: Setting = dict(zip(axes, unsigned, strict=True))
         name = ", ".join(f"{_symbol(axis)} = {value_in_words(value)}" for axis, value in chosen.items()) or "as set"
         if name in settings:
             way = "leave one out" if settings[name] == {**chosen, **common} else "take values that differ in six digits"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from itertools import pairwise
 
 from tertulia.nodes.meeting.willingness import Reach, reach_of
 from tertulia.state.cognition import HIGHEST_RATING, Bid, WillingnessRatings
@@ -57,14 +58,21 @@ def _too_late(meeting: Meeting, parameters: Parameters) -> Iterator[str]:
     longest_s = parameters.max_turns * (parameters.silence_s + parameters.utterance_tokens * words_s)
     for attendee in meeting.participants:
         joins_s = meeting.offset_s(attendee.joins, 0.0)
-        if joins_s < usual_s:
+        talked_s = _talked_s(meeting, joins_s)
+        if talked_s < usual_s:
             continue
-        certain, taken_s = ("can't", longest_s) if joins_s >= longest_s else ("may not", usual_s)
+        certain, taken_s = ("can't", longest_s) if talked_s >= longest_s else ("may not", usual_s)
         yield (
             f"{attendee.persona.name} joins after {joins_s / 60:.0f} minutes and {certain} come before the end: "
             f"{parameters.max_turns} rounds take {'at most' if certain != 'may not' else 'about'} {taken_s / 60:.0f}; "
             "let them join earlier, or raise limits.rounds"
         )
+
+
+def _talked_s(meeting: Meeting, until_s: float) -> float:
+    """Return the seconds until a moment in which two are there: no round passes in others."""
+    moments = [0.0, *(moment_s for moment_s in meeting.moments_s() if 0 < moment_s < until_s), until_s]
+    return sum(later_s - moment_s for moment_s, later_s in pairwise(moments) if len(meeting.present(moment_s)) >= 2)
 
 
 def notes_of_round(context: Context, state: GroupState) -> Iterator[str]:

@@ -118,14 +118,20 @@ def list_runs(
     label: str | None = None,
     limit: int | None = None,
 ) -> RunList:
-    """Return the runs of a store that match all filters, newest first."""
+    """Return the runs of a store that match all filters, newest first; a scenario by its id or as it is listed."""
     runs = store.runs(scenario, status, label, limit)
     names = names_of_files(store, ((run.run, run.kind, run.scenario) for run in runs))
+    if scenario is not None and not runs:
+        every = store.runs(None, status, label)
+        names = names_of_files(store, ((run.run, run.kind, run.scenario) for run in every))
+        runs = [run for run in every if names.get(run.scenario) == scenario][:limit]
     return RunList(runs, store.simulations.all(), store.simulations.conversations(), names)
 
 
 def names_of_files(store: SqlStore, runs: Iterable[tuple[str, str, str]]) -> dict[str, str]:
     """Return by scenario file the title of its meeting; for a dialogue, which has none, the file's name.
+
+    Those that have a name in common are told by their whole paths.
 
     Args:
         runs: The id, kind and scenario of each run.
@@ -135,7 +141,8 @@ def names_of_files(store: SqlStore, runs: Iterable[tuple[str, str, str]]) -> dic
         if scenario.endswith(_SCENARIO_FILES) and scenario not in names:
             start = None if kind == "dialogue" else store.start(run)
             names[scenario] = PurePath(scenario).stem if start is None or isinstance(start, Case) else start.title
-    return names
+    times = Counter(names.values())
+    return {scenario: name if times[name] == 1 else scenario for scenario, name in names.items()}
 
 
 def date_of(run: RunRecord) -> str:

@@ -43,9 +43,14 @@ def shown_value(value: object) -> str:
     return shortened(repr(value), _SHOWN)
 
 
-def refusal(name: str, value: object, expected: str) -> SettingError:
-    """Return the error of an argument with a value that it can't have; `expected` names the right kind."""
-    return SettingError(name, shortened(value if isinstance(value, str) else repr(value), _SHOWN), f": {expected}")
+def refusal(name: str, value: object, expected: str, of_kind: bool = True) -> SettingError:
+    """Return the error of an argument with a value that it can't have; `expected` names the right kind.
+
+    Args:
+        of_kind: Whether a text is of the right kind; else it has quotation marks, which tell `"3"` from 3.
+    """
+    shown = value if isinstance(value, str) and of_kind else repr(value)
+    return SettingError(name, shortened(shown, _SHOWN), f": {expected}")
 
 
 def check_argument(
@@ -53,7 +58,7 @@ def check_argument(
 ) -> None:
     """Raise `SettingError` for an argument of another kind; `expected` is the message, such as `a label is a text`."""
     if not isinstance(value, kind) and not (optional and value is None):
-        raise refusal(name, value, expected)
+        raise refusal(name, value, expected, of_kind=False)
 
 
 def path_of(name: str, value: os.PathLike[str] | str) -> str:
