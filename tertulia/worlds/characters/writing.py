@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from io import StringIO
+from itertools import chain, count
 from typing import Any
 
 from tertulia.state.errors import SettingError, UsageError
@@ -40,8 +41,16 @@ def written(people: Sequence[ImportedPerson], format: str) -> str:
 
 
 def card_files(people: Sequence[ImportedPerson]) -> dict[str, str]:
-    """Return a card of each person, by a name for its file."""
-    return {f"{file_name(person.values['name'])}.json": written([person], "card_v3") for person in people}
+    """Return a card of each person, by a name for its file; names alike but for letter case are numbered."""
+    files: dict[str, str] = {}
+    taken: set[str] = set()
+    for person in people:
+        stem = file_name(person.values["name"])
+        stems = chain([stem], (f"{stem}_{number}" for number in count(2)))
+        own = next(each for each in stems if each.casefold() not in taken)
+        taken.add(own.casefold())
+        files[f"{own}.json"] = written([person], "card_v3")
+    return files
 
 
 def file_name(name: str) -> str:

@@ -249,6 +249,14 @@ def test_a_card_that_another_program_changed_is_read_as_it_is_now(tmp_path: Path
     assert "extensions.tertulia" in {left.field for left in person.not_taken}
 
 
+def test_each_person_has_a_file_of_their_own_on_any_file_system() -> None:
+    names = ["Dr. Vos", "Dr Vos", "dr vos", "Dr Vos 2", "???", "!!!"]
+    files = card_files([ImportedPerson({"name": name}) for name in names])
+    stems = ["Dr_Vos", "Dr_Vos_2", "dr_vos_3", "Dr_Vos_2_2", "person", "person_2"]
+    assert list(files) == [f"{stem}.json" for stem in stems]
+    assert [json.loads(card)["data"]["name"] for card in files.values()] == names
+
+
 def test_a_card_is_of_one_person_and_formats_are_named(tmp_path: Path) -> None:
     two = [ImportedPerson({"name": "A"}), ImportedPerson({"name": "B"})]
     with pytest.raises(UsageError, match="a card is of one person, and there are 2"):
