@@ -11,6 +11,10 @@ from html import unescape
 
 from tertulia.state.sentences import sentences
 from tertulia.state.text import one_line
+from tertulia.worlds.characters.macros import CHAR, USER
+
+#: Signs for the macros of names while a text is cut, so that their braces are none of W++; no text has them.
+_SIGNS = {USER: "\0", CHAR: "\1"}
 
 #: Headings that name no subject.
 _PLAIN_HEADINGS = frozenset(
@@ -21,10 +25,11 @@ _OF_NAME = frozenset(("character", "char", "name"))
 
 _GROUP = re.compile(r"^[ \t]*\[((?:[^\[\]]|\[[^\[\]]*\])*)\](?!\()[ \t]*,?", re.MULTILINE)
 _QUOTED = r'"[^"\n]*"|“[^”\n]*”'
-_ATTRIBUTE = re.compile(rf"([^\W_][\w '’/&-]{{0,60}})\((\s*(?:{_QUOTED})(?:[\s+,;]*(?:{_QUOTED}))*\s*)\)")
-_BARE_ATTRIBUTE = re.compile(r"([^\W_][\w '’/&-]{0,60})\(([^()]*)\)")
-_OPENED = re.compile(r"\w\(")
-_ASSIGNED = re.compile(rf"([^\W_][\w '’/&-]{{0,60}})=(\s*(?:{_QUOTED})(?:[\s+,]*(?:{_QUOTED}))*)")
+_SUBJECT = r"((?:[^\W_]|[\0\1])[\w\0\1 '’/&-]{0,60})"
+_ATTRIBUTE = re.compile(rf"{_SUBJECT}\((\s*(?:{_QUOTED})(?:[\s+,;]*(?:{_QUOTED}))*\s*)\)")
+_BARE_ATTRIBUTE = re.compile(rf"{_SUBJECT}\(([^()]*)\)")
+_OPENED = re.compile(r"[\w\0\1]\(")
+_ASSIGNED = re.compile(rf"{_SUBJECT}=(\s*(?:{_QUOTED})(?:[\s+,]*(?:{_QUOTED}))*)")
 _QUOTES = re.compile(_QUOTED)
 
 _BLOCK = re.compile(r"</?(?:p|br|hr|div|ul|ol|li|h[1-6]|center)(?:\s[^<>]{0,200})?/?>", re.IGNORECASE)
@@ -40,8 +45,8 @@ _ROW = re.compile(r"\|([^\n]*)\|")
 _BOLD = re.compile(r"(\*{2,3}|__)([^*_\n]{1,60})\1\s*([:：=]?)\s*")
 #: First words of a sentence, so of no label.
 _NO_LABEL = re.compile(r"(she|he|they|it|i|you|we|her|his|their|my|your|the|there|this|that|when|if)\b", re.IGNORECASE)
-_LABELLED = re.compile(r"([^\W_][^\n:：.!?;\"“”()]{0,40}?)\s*[:：]\s+(?=\S)")
-_LABEL_ALONE = re.compile(r"([^\W_][^\n:：.!?;\"“”()]{0,40}?)\s*[:：]")
+_LABEL_ALONE = re.compile(r"((?:[^\W_]|[\0\1])[^\n:：.!?;\"“”()]{0,40}?)\s*[:：]")
+_LABELLED = re.compile(rf"{_LABEL_ALONE.pattern}\s+(?=\S)")
 _SEMICOLON = re.compile(r"(?<=;)\s+")
 _WORDS_OF_A_PART = 3
 _STRONG = re.compile(r"(\*\*|__)(\S|\S[^\n]{0,400}?\S)\1")
@@ -56,12 +61,20 @@ def facts_of(text: str, name: str) -> list[str]:
     facts: list[str] = []
     last = 0
     text = _PLUS.sub(" + ", unescape(_INLINE.sub("", _BLOCK.sub("\n", text))))
+    for macro, sign in _SIGNS.items():
+        text = text.replace(macro, sign)
     for group in _GROUP.finditer(text):
         facts += _of_lines(text[last : group.start()], name)
         facts += _of_group(group[1], name)
         last = group.end()
     facts += _of_lines(text[last:], name)
-    return list(dict.fromkeys(filter(None, map(one_line, facts))))
+    return list(dict.fromkeys(_with_macros(fact) for fact in map(one_line, facts) if fact))
+
+
+def _with_macros(fact: str) -> str:
+    for macro, sign in _SIGNS.items():
+        fact = fact.replace(sign, macro)
+    return fact
 
 
 def labelled(label: str, text: str) -> list[str]:
