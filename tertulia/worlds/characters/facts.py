@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from html import unescape
 
 from tertulia.state.sentences import sentences
-from tertulia.state.text import one_line
+from tertulia.state.text import folded, one_line
 from tertulia.worlds.characters.macros import CHAR, USER
 
 #: Signs for the macros of names while a text is cut, so that their braces are none of W++; no text has them.
@@ -205,4 +205,5 @@ def _of_line(line: str, label: str, name: str) -> Iterator[str]:
 
 def _label(heading: str, name: str) -> str:
     plain = heading.strip(" *_:：")
-    return "" if plain.casefold() in _PLAIN_HEADINGS or plain.casefold() in name.casefold() else plain
+    is_of_name = f" {folded(plain)} " in f" {folded(name)} "
+    return "" if plain.casefold() in _PLAIN_HEADINGS or is_of_name else plain

@@ -16,6 +16,7 @@ from tertulia.worlds.characters.macros import USER
 
 _AGE = re.compile(r"\s*([0-9]{1,6})(?:\.0*)?(?:\s*(?:years?|y/?o)(?: old)?)?\s*", re.IGNORECASE)
 _DEGREE = re.compile(r"\s*(high|low|medium|moderate)\b(?![-–])[\s.:,;]*", re.IGNORECASE)
+_ENDS_OF_PARTS = re.compile(r"[,;.!?]+(?=\s|$)|[，、；。！？]")
 
 #: A rule takes a value (never empty) of a field into a draft; the text names the place in the file.
 Rule = Callable[[Draft, Any, str], None]
@@ -54,10 +55,16 @@ def text(field: str) -> Rule:
 
     def rule(draft: Draft, value: Any, place: str) -> None:
         new = in_a_list(draft.words(part, place) for part in parts_of(value))
-        if new and new not in str(draft.values.get(field, "")):
-            draft.values[field] = "; ".join(filter(None, (draft.values.get(field), new)))
+        before = str(draft.values.get(field, ""))
+        if new and not _said_in(new) <= _said_in(before):
+            draft.values[field] = "; ".join(filter(None, (before, new)))
 
     return rule
+
+
+def _said_in(text: str) -> set[str]:
+    """Return the parts of a text, in lower case: sentences, and the parts between commas."""
+    return {part.strip() for part in _ENDS_OF_PARTS.split(text.casefold())} - {""}
 
 
 def several(field: str, between: str | None = None) -> Rule:

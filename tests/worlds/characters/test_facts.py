@@ -46,6 +46,7 @@ from tertulia.worlds.characters.macros import resolved
         ('[Character("Mirela") {{{user}} taught her. Coat("grey")}]', ["{{user}} taught her.", "Coat: grey"]),
         ("<p>She is <b>tall</b>.</p>She sings &amp; hums.<br/>Grey", ["She is tall.", "She sings & hums.", "Grey"]),
         ("<Looks>\n<hair>red</hair>\n</Looks>\n***Job***: smith", ["Looks, hair: red", "Job: smith"]),
+        ("## Mirela\nTall.\n## Mire\nShe fears it.", ["Tall.", "Mire: She fears it."]),
         ("", []),
     ],
 )

@@ -9,6 +9,7 @@ from support.character_files import (
     BOOK,
     CARD_V2,
     CARD_V3,
+    FIELDS,
     FRAGMENT,
     LOREBOOK,
     PERSONA,
@@ -65,6 +66,23 @@ def test_a_card_with_its_lorebook_examples_and_greetings(tmp_path: Path) -> None
     assert listed["personality (outside data)"].startswith("repeated for older programs")
     assert "fav (outside data)" in listed
     assert "name (outside data)" not in listed
+
+
+@pytest.mark.parametrize(
+    ("described", "personality", "character"),
+    [
+        ("unfriendly, dishonest, smart", "friendly", "unfriendly, dishonest, smart; friendly"),
+        ("unfriendly, smart", "Smart.", "unfriendly, smart"),
+        ("calm; She is kind.", "she is kind, calm", "calm; She is kind"),
+        ("calm", "calm, kind", "calm; calm, kind"),
+        ("不诚实，聪明", "诚实", "不诚实，聪明; 诚实"),
+    ],
+)
+def test_words_of_a_character_that_are_there_already_are_not_repeated(
+    described: str, personality: str, character: str, tmp_path: Path
+) -> None:
+    card = person({**FIELDS, "description": f"Personality: {described}", "personality": personality}, tmp_path)
+    assert card.values["character"] == character
 
 
 def test_of_version_3_texts_have_the_nickname(tmp_path: Path) -> None:
