@@ -148,7 +148,7 @@ def relations(otherwise: Rule) -> Rule:
             if isinstance(relation, Mapping) and relation.get("name") and relation.get("description"):
                 name = relate(draft, relation["name"], relation["description"], place)
                 rest = {key: part for key, part in relation.items() if key not in ("name", "description")}
-                take(draft, rest, {}, labelled_facts(f"About {name}"), f"{place}.")
+                labelled_facts(f"About {name}")(draft, rest, place)
             else:
                 otherwise(draft, relation, place)
 

@@ -147,6 +147,19 @@ def test_parts_of_an_agent_may_be_texts(tmp_path: Path) -> None:
     assert oscar.values == {"name": "Oscar", "age": 30, "occupation": "Baker", "character": "calm"}
 
 
+def test_further_fields_of_a_relationship_keep_their_names(tmp_path: Path) -> None:
+    lisa = {
+        "name": "Lisa",
+        "description": "colleague",
+        "years_known": 12,
+        "met": {"place": "Ulm", "on": ["ice", "snow"]},
+    }
+    oscar = person({"type": "TinyPerson", "persona": {"name": "Oscar", "relationships": [lisa]}}, tmp_path)
+    assert oscar.values["relations"] == {"Lisa": "colleague"}
+    facts = ["About Lisa, Years known: 12", "About Lisa, Met, Place: Ulm", "About Lisa, Met, On: ice, snow"]
+    assert oscar.values["background"] == facts
+
+
 def test_a_sotopia_profile(tmp_path: Path) -> None:
     noor = person({"agent_profile": PROFILE}, tmp_path)
     assert noor.values["name"] == "Noor Haddad"

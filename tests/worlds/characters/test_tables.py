@@ -86,7 +86,7 @@ def test_what_a_relation_has_besides_is_kept(tmp_path: Path) -> None:
     bo = {"name": "Bo", "description": "her brother", "since": 2010}
     [ida] = people(json.dumps([{"name": "Ida", "relations": [bo, "Bo: a rival"]}]), tmp_path)
     assert ida.values["relations"] == {"Bo": "her brother; a rival"}
-    assert ida.values["background"] == ["About Bo: 2010"]
+    assert ida.values["background"] == ["About Bo, Since: 2010"]
     [ida] = people(json.dumps([{"name": "Ida", "relations": {"Bo": {"kind": "rival", "since": 2010}}}]), tmp_path)
     assert ida.values["relations"] == {"Bo": "Kind: rival, Since: 2010"}
 
