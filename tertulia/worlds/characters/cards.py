@@ -99,7 +99,7 @@ def _description(draft: Draft, value: Any, place: str) -> None:
 
 
 def _examples(draft: Draft, value: Any, place: str) -> None:
-    names = tuple(filter(None, dict.fromkeys((draft.char, draft.name))))
+    names = tuple(filter(None, dict.fromkeys((draft.char, draft.name, *draft.name.split()[:1]))))
     found, unanswered = examples_of(draft.words(value, place), names)
     draft.add("examples", (example for example in found if example["text"]))
     for line in unanswered:

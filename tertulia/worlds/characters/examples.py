@@ -4,8 +4,13 @@ import re
 
 from tertulia.worlds.characters.macros import USER
 
-#: A line of a conversation, before names are put for macros.
-_SPEAKER = re.compile(r"\s*(\{\{(?:user|char)\}\}|<(?:user|bot|char)>)\s*[:：]", re.IGNORECASE)
+#: Before a speaker: spaces, and marks of a list or a quotation.
+_BEGINNING = r"[ \t\u3000>•-]*"
+#: A line of a conversation, before names are put for macros. Without words it is a heading of a description.
+_SPEAKER = re.compile(
+    rf"{_BEGINNING}[*_]{{0,3}}(?:\{{\{{(?:user|char)\}}\}}|<(?:user|bot|char)>)[*_]{{0,3}}\s*[:：](?![*_\s]*$)",
+    re.IGNORECASE,
+)
 _START = re.compile(r"^\s*<START>\s*", re.IGNORECASE | re.MULTILINE)
 
 
@@ -32,16 +37,19 @@ def is_conversation(text: str) -> bool:
 def examples_of(text: str, names: tuple[str, ...]) -> tuple[list[dict[str, str]], list[str]]:
     """Return the examples of a person in a text, and its lines of others that got no answer.
 
-    `<START>` separates conversations; a line that begins with a name and a colon begins a line of that speaker. A
-    conversation without such a line is one example.
+    `<START>` separates conversations; a line that begins with a name and a colon, in bold or not, begins a line of that
+    speaker. A conversation without such a line is one example.
 
     Args:
         names: The names under which the person speaks.
     """
     examples, unanswered = [], []
-    speakers = re.compile(
-        rf"^[ \t]*({'|'.join(map(re.escape, (*names, USER)))}|you)[ \t]*[:：][ \t]*", re.IGNORECASE | re.MULTILINE
-    )
+    others = {USER, "you", "user"} - {name.casefold() for name in names}
+    anybody = "|".join(map(re.escape, (*names, *others)))
+    of_lines = re.IGNORECASE | re.MULTILINE
+    marked = rf"^{_BEGINNING}([*_]{{1,3}})({anybody})(?:(\1)[ \t]*[:：]|[ \t]*[:：](\1)?[ \t]*)"
+    text = re.sub(marked, lambda line: f"{line[2]}: {'' if line[3] or line[4] else line[1]}", text, flags=of_lines)
+    speakers = re.compile(rf"^{_BEGINNING}({anybody})[ \t]*[:：][ \t]*", of_lines)
     for conversation in filter(None, map(str.strip, _START.split(text))):
         first, *parts = speakers.split(conversation)
         if not parts:
@@ -49,7 +57,7 @@ def examples_of(text: str, names: tuple[str, ...]) -> tuple[list[dict[str, str]]
             continue
         after = first.strip()
         for speaker, said in zip(parts[::2], map(str.strip, parts[1::2]), strict=True):
-            if speaker.casefold() in (USER.casefold(), "you"):
+            if speaker.casefold() in others:
                 after = "\n".join(filter(None, (after, said)))
             elif said:
                 examples.append({"after": after, "text": said} if after else {"text": said})

@@ -69,7 +69,31 @@ def test_examples_have_the_words_before_them() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("asks", "answers"),
+    [
+        ("**{{user}}:** ", "**Mirela:** "),
+        ("**{{user}}**: ", "__Mirela__:"),
+        ("*{{user}}:*", "***Mirela*** : "),
+        ("- {{user}}: ", "> **mirela:** "),
+        ("User: ", "Mirela Stan："),
+    ],
+)
+def test_speakers_may_be_in_bold_and_have_several_names(asks: str, answers: str) -> None:
+    text = f"{asks}Open?\nNow?\n{answers}*nods* Yes.\n{asks}Bye."
+    assert examples_of(text, ("Mirela", "Mirela Stan")) == ([{"after": "Open?\nNow?", "text": "*nods* Yes."}], ["Bye."])
+
+
+def test_a_line_in_bold_as_a_whole_stays_in_bold() -> None:
+    assert examples_of("**You: Open?**\n**Mirela: Yes.**", ("Mirela",))[0] == [
+        {"after": "**Open?**", "text": "**Yes.**"}
+    ]
+    assert examples_of("**You: Open?**", ("You",))[0] == [{"text": "**Open?**"}]
+
+
 def test_a_conversation_in_a_description_is_told_apart() -> None:
+    bold = "**{{user}}:** Hm?\n**<BOT>**: Hm."
+    assert parted(f"**{{{{char}}}}:**\nTall.\n{bold}\n\nLoud.") == ("**{{char}}:**\nTall.\n\nLoud.", bold)
     assert parted("Tall.\n{{user}}: Hm?\n{{char}}: Hm.\n\nLoud.") == ("Tall.\n\nLoud.", "{{user}}: Hm?\n{{char}}: Hm.")
 
 

@@ -85,6 +85,11 @@ def test_words_of_a_character_that_are_there_already_are_not_repeated(
     assert card.values["character"] == character
 
 
+def test_lines_under_the_first_name_are_the_persons(tmp_path: Path) -> None:
+    card = person({**FIELDS, "description": "", "first_mes": "", "mes_example": "You: Open?\nMirela: Yes."}, tmp_path)
+    assert card.values["examples"] == [{"after": "Open?", "text": "Yes."}]
+
+
 def test_of_version_3_texts_have_the_nickname(tmp_path: Path) -> None:
     card = person(CARD_V3, tmp_path)
     assert "Habits: Miri mends locks in Port Ost." in card.values["background"]
