@@ -54,6 +54,7 @@ class ImportedPerson:
         situation: The situation in which the person is met.
         file: The file's name, and the place in it if it has several people.
         kind: The kind of file, in words.
+        nickname: The name that texts have for `{{char}}`, if it is another than the person's.
     """
 
     values: Mapping[str, Any]
@@ -61,6 +62,7 @@ class ImportedPerson:
     situation: str | None = None
     file: str = ""
     kind: str = ""
+    nickname: str = ""
 
     @property
     def called(self) -> tuple[str, ...]:
@@ -131,7 +133,8 @@ class Draft:
         """Return the person."""
         listed = tuple(NotTaken(place, "; ".join(values), to) for (place, to), values in self._listed.items())
         values = {name: value for name, value in self.values.items() if value not in EMPTY}
-        return ImportedPerson(values, listed, self.situation, file, kind)
+        nickname = "" if self.char in (self.name, CHAR) else self.char
+        return ImportedPerson(values, listed, self.situation, file, kind, nickname)
 
 
 def situation_of(people: Sequence[ImportedPerson]) -> str:

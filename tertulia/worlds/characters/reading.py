@@ -115,7 +115,7 @@ def _refuse_same_names(people: Sequence[ImportedPerson]) -> None:
 
 def _with(person: ImportedPerson, addition: ImportedPerson) -> ImportedPerson:
     values = dict(person.values)
-    for field, value in with_name(addition.values, CHAR, values["name"]).items():
+    for field, value in with_name(addition.values, CHAR, person.nickname or values["name"]).items():
         if isinstance(value, list):
             values[field] = [*values.get(field, []), *(part for part in value if part not in values.get(field, []))]
         elif isinstance(value, dict):

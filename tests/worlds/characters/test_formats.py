@@ -103,6 +103,8 @@ def test_a_lorebook_goes_to_the_people_beside_it_and_alone_has_a_guide(tmp_path:
     card = read_people(json_file(tmp_path, CARD_V2))
     [both] = joined([*card, *book])
     assert {"text": "The ferry leaves at six, Mirela Stan knows.", "keys": ["ferry"]} in both.values["memories"]
+    [nicknamed] = joined([person(CARD_V3, tmp_path), *book])
+    assert {"text": "The ferry leaves at six, Miri knows.", "keys": ["ferry"]} in nicknamed.values["memories"]
     [guide] = joined(book)
     assert guide.values["name"] == "Guide"
     assert guide.values["memories"] == [{"text": "The ferry leaves at six, Guide knows.", "keys": ["ferry"]}]
