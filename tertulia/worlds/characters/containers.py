@@ -22,18 +22,21 @@ MOST_TEXT = 16 * 10**6
 _CARD_FILE = "card.json"
 
 
-def png_cards(content: bytes, label: str) -> dict[str, str]:
-    """Return the JSON texts of a picture's `ccv3` and `chara` chunks, the first of each, by keyword.
+def png_chunks(content: bytes) -> dict[str, tuple[bytes, bytes]]:
+    """Return the kinds and bodies of a picture's `ccv3` and `chara` chunks, the first of each, by keyword."""
+    chunks: dict[str, tuple[bytes, bytes]] = {}
+    for kind, body in _chunks(content):
+        chunks.setdefault(body.partition(b"\0")[0].decode("latin-1").casefold(), (kind, body))
+    return {keyword: chunks[keyword] for keyword in ("ccv3", "chara") if keyword in chunks}
+
+
+def chunk_text(keyword: str, kind: bytes, body: bytes, label: str) -> str:
+    """Return the JSON text of a chunk.
 
     Raises:
-        ScenarioError: A text is too long, or can't be unpacked.
+        ScenarioError: It is too long, or can't be unpacked.
     """
-    cards: dict[str, str] = {}
-    for kind, body in _chunks(content):
-        keyword = body.partition(b"\0")[0].decode("latin-1").casefold()
-        if kind in (b"tEXt", b"zTXt", b"iTXt") and keyword in ("chara", "ccv3") and keyword not in cards:
-            cards[keyword] = _decoded(_text_of(kind, body, label), keyword, label)
-    return {keyword: cards[keyword] for keyword in ("ccv3", "chara") if keyword in cards}
+    return _decoded(_text_of(kind, body, label), keyword, label)
 
 
 def zipped_card(content: bytes, label: str) -> tuple[str, list[str]]:

@@ -16,7 +16,7 @@ from tertulia.state.files import read_bytes
 from tertulia.state.text import one_line
 from tertulia.state.wrong_values import shown
 from tertulia.worlds.characters import cards, lorebooks, scratch, sdialog, sotopia, tinytroupe
-from tertulia.worlds.characters.containers import JPEG, MOST_TEXT, PNG, ZIP, png_cards, zipped_card
+from tertulia.worlds.characters.containers import JPEG, MOST_TEXT, PNG, ZIP, chunk_text, png_chunks, zipped_card
 from tertulia.worlds.characters.draft import OF_FILE, OF_PROGRAM, PICTURE, Draft, ImportedPerson, errors_at, with_name
 from tertulia.worlds.characters.macros import CHAR
 from tertulia.worlds.characters.tables import are_people, canonical, csv_rows, read_rows
@@ -163,13 +163,22 @@ def _text(content: bytes, label: str) -> str:
 
 
 def _of_png(content: bytes, label: str) -> list[ImportedPerson]:
-    texts = png_cards(content, label)
-    if not texts:
-        raise ScenarioError(f"{label}: a PNG picture without a card; {_KNOWN}")
-    (keyword, first), *others = texts.items()
-    found = _of_json(_parsed(first, f"{label}: chunk {keyword}"), {}, label)
-    for other, text in others:
-        for field, value in _differences(_parsed(first, label), _parsed(text, f"{label}: chunk {other}")):
+    """Return the person of the first chunk that can be read; the other one is listed as far as it differs."""
+    cards: dict[str, Any] = {}
+    broken: list[str] = []
+    for keyword, chunk in png_chunks(content).items():
+        try:
+            cards[keyword] = _parsed(chunk_text(keyword, *chunk, label), f"{label}: chunk {keyword}")
+        except ScenarioError as error:
+            broken.append(str(error))
+    if not cards:
+        raise ScenarioError(broken[0] if broken else f"{label}: a PNG picture without a card; {_KNOWN}")
+    (keyword, first), *others = cards.items()
+    found = _of_json(first, {}, label)
+    for words in broken:
+        found[0][1].leave("the picture", words.removeprefix(f"{label}: "), f"{keyword} is taken")
+    for other, card in others:
+        for field, value in _differences(first, card):
             found[0][1].leave(f"{field} (chunk {other})", value, f"another text than in {keyword}, which is taken")
     return _people(found, label)
 

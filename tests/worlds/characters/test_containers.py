@@ -42,6 +42,19 @@ def test_of_two_cards_in_a_picture_version_3_is_taken_and_the_difference_told(tm
     assert ("personality (chunk chara)", "merry") in {(left.field, left.value) for left in person.not_taken}
 
 
+@pytest.mark.parametrize("broken", [b"!!!", b"{broken", b"\xff\xfe" * 9, b"x", b"A" * 40_000_000])
+def test_of_two_cards_in_a_picture_the_one_that_can_be_read_is_taken_and_the_other_told(
+    broken: bytes, tmp_path: Path
+) -> None:
+    for good, bad in (("ccv3", "chara"), ("chara", "ccv3")):
+        person = imported(png({bad: broken, good: encoded(CARD_V2)}), tmp_path)
+        assert person.values["name"] == "Mirela Stan"
+        [told] = [left for left in person.not_taken if left.field == "the picture"]
+        assert f"chunk {bad}" in told.value
+        assert told.goes_to == f"{good} is taken"
+        assert str(tmp_path) not in told.value
+
+
 def test_a_zip_is_read_without_extracting_and_its_other_files_are_listed(tmp_path: Path) -> None:
     content = zipped({"../../escape.txt": b"x", "/etc/x": b"y", "card.json": json.dumps(CARD_V3).encode()})
     person = imported(content, tmp_path)
