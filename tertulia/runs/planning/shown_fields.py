@@ -75,16 +75,17 @@ def shown_fields(values: Mapping[str, Any]) -> ShownFields:
     units = _units_of_kinds(whole)
     shown: dict[str, dict[str, int]] = {}
     for field, texts in given.items():
-        without = {} if field == "name" else _units_of_kinds(whole.model_copy(update={field: _nothing(field)}))
+        without = _units_of_kinds(_without(whole, field))
         shown[field] = {
-            kind: sum(any(text in unit for unit in units[kind] - without.get(kind, set())) for text in texts)
-            for kind in KINDS
+            kind: sum(any(text in unit for unit in units[kind] - without[kind]) for text in texts) for kind in KINDS
         }
     return ShownFields(whole.name, {field: len(texts) for field, texts in given.items()}, shown)
 
 
-def _nothing(field: str) -> Any:
-    return MeetingPerson.model_fields[field].get_default()
+def _without(person: MeetingPerson, field: str) -> MeetingPerson:
+    """Return a person without a field; instead of none, the name is another one."""
+    nothing = f"Other {person.name}" if field == "name" else MeetingPerson.model_fields[field].get_default()
+    return person.model_copy(update={field: nothing})
 
 
 def _texts_of(person: MeetingPerson, field: str) -> Sequence[str]:

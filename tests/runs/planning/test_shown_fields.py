@@ -29,6 +29,17 @@ def test_every_field_is_in_every_prompt_that_a_reader_would_look_for_it_in() -> 
     assert missing == NOT_SHOWN
 
 
+@pytest.mark.parametrize("goals", [[], ["leave"]])
+def test_the_answer_for_a_name_does_not_depend_on_its_letters(goals: list[str]) -> None:
+    """Prompts ask for “ten short sentences”, and call the other one Visitor."""
+    ten, quillon, visitor = (
+        shown_fields({"name": name, "background": ["ten is tall"], "goals": goals}).shown["name"]
+        for name in ("ten", "Quillon", "Visitor")
+    )
+    assert ten == quillon == visitor
+    assert quillon["preparing"] == len(goals)
+
+
 @pytest.mark.parametrize("language", ["de", "es", "fr", "zh"])
 def test_every_language_has_an_entry_for_every_fact(language: str) -> None:
     english, other = template("utterance", "en"), template("utterance", language)
