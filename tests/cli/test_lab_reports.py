@@ -4,6 +4,7 @@ import csv
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.commands import Cli
@@ -11,6 +12,7 @@ from support.commands import Cli
 from tertulia.lab.experiments.plan import plan_digest
 from tertulia.lab.reports.papers import REPORTS
 from tertulia.lab.reports.report_names import ABOUT, OF_RUNS
+from tertulia.storage.store import SqlStore
 
 #: A report of one case that takes a moment.
 SMALL = ("tidewell:3", "--quick", "--rehearse", "--trials", "2", "--rounds", "2")
@@ -121,3 +123,44 @@ def test_what_can_not_be_compared_is_refused_in_one_line(cli: Cli, experiment: P
     cli("lab", "run", "missing.yaml").complains(3, "missing.yaml")
     experiment.write_text(EXPERIMENT.replace("trials: 2", "trails: 2"), encoding="utf-8")
     cli("lab", "run", str(experiment)).complains(2, "trails")
+
+
+# --- cases ----------------------------------------------------------------------------------------------------------
+
+TALK = "name: talk\ntime: 2026-05-04 09:00\nparticipants:\n- name: Ann\n- name: Bo\n"
+
+
+def swept(cli: Cli, *cases: str, name: str = "study") -> Any:
+    given = ("--lambda", "0,1", "--trials", "1", "--rounds", "2", "--rehearse", "--name", name)
+    return cli("sweep", *cases, *given)
+
+
+def test_a_case_under_two_names_is_refused_at_once_and_when_a_study_grows(cli: Cli, tmp_path: Path) -> None:
+    for file in ("talk.yaml", "copy.yaml"):
+        Path(file).write_text(TALK, encoding="utf-8")
+    Path("other.yaml").write_text(TALK.replace("Bo", "Cy"), encoding="utf-8")
+    for one, other in (
+        ("tidewell", "tidewell:7"),
+        ("tidewell:7", "tidewell:07"),
+        ("talk.yaml", "./talk.yaml"),
+        ("talk.yaml", str(tmp_path / "talk.yaml")),
+        ("talk.yaml", "copy.yaml"),
+    ):
+        swept(cli, one, other).complains(2, f"{one!r} and {other!r} are one case")
+    swept(cli, "tidewell", "tidewell:all").complains(2, "'tidewell' and 'tidewell:7' are one case")
+    assert swept(cli, "talk.yaml", "other.yaml").code == 0
+    swept(cli, "copy.yaml").complains(2, "'talk.yaml' and 'copy.yaml' are one case")
+    assert swept(cli, "talk.yaml", "tidewell:1").code == 0
+
+
+def test_a_study_is_compared_without_its_files_and_says_what_is_not_known(cli: Cli) -> None:
+    Path("talk.yaml").write_text(TALK, encoding="utf-8")
+    assert swept(cli, "talk.yaml", "tidewell:1").code == 0
+    with SqlStore.open(Path("tertulia.db")) as store:
+        record = store.experiments.get("study")
+        store.experiments.save("study", {**record.definition, "trials": 2})
+    Path("talk.yaml").unlink()
+    compared = cli("lab", "compare", "study")
+    assert compared.code == 0, compared.err
+    assert "4 conversations of 8 of study missing" in compared.err
+    assert "how long they take is not known: there is no scenario file 'talk.yaml'" in compared.err

@@ -52,6 +52,25 @@ def test_where_nobody_can_it_is_an_error_and_before_a_run_too(cli: Cli, tmp_path
         assert "Traceback" not in result.err
 
 
+def test_minutes_in_which_fewer_than_two_are_there_take_no_rounds(cli: Cli, tmp_path: Path) -> None:
+    text = """
+kind: group_chat
+name: gaps
+description: People come and go.
+time: 2026-05-06 15:00
+ends: 2026-05-06 15:40
+participants:
+- {name: Ana, schedule: {leaves: "LEAVES"}}
+- {name: Bo}
+- {name: Di, schedule: {joins: "15:25"}}
+"""
+    for leaves, is_late in (("15:00:20", False), ("15:24:50", True)):
+        file = written(tmp_path, text.replace("LEAVES", leaves))
+        shown = cli("run", file, "--rehearse", "--rounds", "20")
+        assert ("Di joins after 25 minutes and can't come" in shown.out + shown.err) == is_late
+        assert (" Di: " in shown.out) == (not is_late)
+
+
 def test_what_is_no_meeting_or_no_command_is_told(cli: Cli, tmp_path: Path) -> None:
     two = "name: x\ntime: 2024-05-14\nparticipants: [{name: Ida, memories: [a]}, {name: Bo, memories: [b]}]\n"
     assert (

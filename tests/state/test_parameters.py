@@ -93,6 +93,11 @@ def test_a_value_that_is_refused_is_named_with_its_parameter(setting: str, value
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
+def test_zero_has_no_sign_by_which_equal_settings_would_differ() -> None:
+    for given in (-0.0, "-0", "-0.0"):
+        assert str(Parameters().with_settings({"lambda": given}).removal_factor) == "0.0"
+
+
 def test_what_does_not_fit_together_is_refused() -> None:
     with pytest.raises(SettingError, match=r"block_lengths=m=2: m is a block that removed_blocks=m takes out"):
         Parameters().with_settings({"block_lengths": "m=2", "removed_blocks": "m"})

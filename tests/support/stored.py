@@ -54,9 +54,9 @@ def a_run(run: str = "k3f9", **changes: object) -> RunRecord:
     )
 
 
-def a_case() -> Case:
+def a_case(initiator: str = "Ana") -> Case:
     people = [
-        Participant(persona=Persona(name=name, age=30), memories=(), activity="reading") for name in ("Ana", "Bo")
+        Participant(persona=Persona(name=name, age=30), memories=(), activity="reading") for name in (initiator, "Bo")
     ]
     return Case(scenario="cafe", time=NOW, initiator=people[0], partner=people[1])
 

@@ -45,6 +45,20 @@ def test_runs_are_grouped_by_scenario_and_a_value(store: SqlStore, by: str | Non
     }
 
 
+def test_a_case_is_its_people_at_their_time_and_a_fork_is_of_the_case_that_it_comes_from(store: SqlStore) -> None:
+    others = a_case(initiator="Cy")
+    for run, scenario, case in (("r4", "./cafe.yaml", a_case()), ("r5", "cafe", others), ("r6", "cafe.yaml", others)):
+        store.create_run(a_run(run, scenario=scenario), case)
+        write_turns(store, run, 1, 2)
+    store.create_run(a_run("r7", parent=("r1", 2)), others)
+    write_turns(store, "r7", 2, 3)
+    found = collect_cases([], ["r1", "r4", "r5", "r6", "r7"], store)
+    assert {case: [run.run for run in runs] for case, runs in found.runs.items()} == {
+        "cafe": ["r1", "r4", "r7"],
+        "cafe (as in run r5)": ["r5", "r6"],
+    }
+
+
 def test_nothing_to_group_by(store: SqlStore) -> None:
     with pytest.raises(UsageError, match=r"--by judg: unknown.*'judge'"):
         collect_cases([], RUNS, store, "judg")
