@@ -238,7 +238,7 @@ def test_questions_to_a_run_and_a_store_are_checked_too() -> None:
         (lambda: store.run(wrong), "run=3: "),
         (lambda: store.runs(limit=-1), "limit=-1: takes 1 or more"),
         (lambda: store.runs(status=cast(Any, "finishd")), r"status=finishd: unknown \(did you mean 'finished'"),
-        (lambda: run.turn(cast(Any, "x")), "turn=x: a turn is an integer"),
+        (lambda: run.turn(cast(Any, "x")), "turn='x': a turn is an integer"),
         (lambda: run.frame(wrong), "of=3: "),
         (lambda: run.fork(at=cast(Any, 1.5)), "at=1.5: a turn is an integer"),
         (lambda: run.fork(at=0), "at=0: turns count from 1"),
@@ -246,7 +246,7 @@ def test_questions_to_a_run_and_a_store_are_checked_too() -> None:
         (lambda: run.fork(at=2, rounds=1), "rounds=1: a fork at turn 2 .*set rounds higher"),
         (lambda: run.fork(at=2, remember=wrong), "remember=3: "),
         (lambda: run.fork(at=2, person={"Leila Haddad.age": wrong}), "person.Leila Haddad.age=3: a text is expected"),
-        (lambda: tt.diff(run, cast(Any, run.id)), f"b={run.id}: a run is expected"),
+        (lambda: tt.diff(run, cast(Any, run.id)), f"b='{run.id}': a run is expected"),
         (lambda: tt.resume(wrong), "run=3: "),
     ]
     for ask, line in refused:

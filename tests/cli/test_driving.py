@@ -112,7 +112,7 @@ def test_the_help_has_panels_exit_codes_and_defaults(cli: Cli) -> None:
     assert "..." not in listed.replace("[ARGS]...", "")
     assert "    130  interrupted, stopped or out of budget; the line to resume with is printed" in listed.splitlines()
     words = " ".join(cli("run", "--help").out.split())
-    assert "information to remove; 0.5, unless the scenario sets it" in words
+    assert "information to remove; 0.5 in a dialogue, 0 in a group or an album chat, unless" in words
     assert "At most so many rounds: 16 in a dialogue" in words
     assert "100 in a group" in words
 
