@@ -19,7 +19,7 @@ from pydantic import Field
 from tertulia.state.cognition import Bid, InformationNeed, WillingFor, WillingnessRatings
 from tertulia.state.meeting import LatencyClass
 from tertulia.state.records import Record, Turn
-from tertulia.state.words import spoken_words
+from tertulia.state.words import spoken_words, words
 
 #: Records of a step of cognition, by round and agent.
 NeedsByKey = Mapping[tuple[int, str], InformationNeed]
@@ -165,7 +165,7 @@ class ParticipationCount:
             else:
                 agent = self._agents[turn.speaker]
                 agent.spoken += 1
-                agent.words += spoken_words(turn.text)
+                agent.words += len(words(turn.text))
                 agent.speaking_after_silence += turn.round in after_silence
         self._turns += len(turns)
         for round, name in sorted(key for key in bids if key[0] in rounds):

@@ -74,6 +74,17 @@ def test_the_same_run_twice(cli: Cli, scenario: str) -> None:
     assert document["diversity"]["a"] == document["diversity"]["b"]
 
 
+def test_a_line_that_no_model_wrote_is_marked_and_has_no_figure_of_the_judge(cli: Cli, store: SqlStore) -> None:
+    run = rehearse(cli, "tidewell", "--rounds", "4", "--lambda", "0.5")
+    fork = cli("fork", run, "--at", "2", "--say", "We are closed.", "--json").json["run"]
+    shown = cli("diff", run, fork).out
+    lines = shown.split("turn 2\n", 1)[1].splitlines()
+    assert lines[1].endswith("✎ not generated")
+    assert "✎" not in lines[0]
+    assert any(line.startswith("judge") and line.endswith("| – (not generated)") for line in lines)
+    assert shown.count("✎") == 1
+
+
 def test_status_lineage_and_dates_do_not_count(cli: Cli, store: SqlStore) -> None:
     store.create_run(a_run(A), a_case())
     later = {"status": "failed", "error": "no disk", "created": "2027-01-01T00:00:00+00:00"}

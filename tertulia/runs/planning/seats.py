@@ -96,7 +96,7 @@ def role_of(name: str, start: Start) -> list[str]:
 
 def _sentence(lead: str, texts: Iterable[str | None]) -> list[str]:
     joined = "; ".join(text.strip().rstrip(".") for text in texts if text)
-    return [f"{lead}: {joined}."] if joined else []
+    return [f"{lead}: {joined}{'' if joined.endswith(('。', '！', '？', '!', '?', '…')) else '.'}"] if joined else []
 
 
 def _names(seat: str) -> set[str]:

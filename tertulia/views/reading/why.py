@@ -46,9 +46,7 @@ def why_said(details: LineDetails) -> str:
     if details.prompt is None:
         if details.run.scenario == HOSTED_SCENARIO:
             return clean(f"{speaker} said it in the messages of the graph: no prompt was read, and nobody judged it.")
-        seat = parameters_of_speaker(details).seat
-        how = "A person typed it" if seat is not None and seat == speaker else "It was written by hand"
-        return clean(f"{how} for {speaker}: no prompt was read, and nobody judged it.")
+        return clean(f"It was written by hand for {speaker}: no prompt was read, and nobody judged it.")
     said = _candidate_clause(details)
     if _is_by_hand(details):
         rest = "; ".join(filter(None, (said, _removal_clause(details))))

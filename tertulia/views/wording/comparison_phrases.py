@@ -106,7 +106,19 @@ def _scores(a: Document, b: Document) -> str:
     return f"{largest.differing} units differ, most of all {largest.unit}: {both}"
 
 
+def mark_of_hand(document: Document) -> str:
+    """Return the mark of a line that no model wrote: a person, or a graph around the conversation."""
+    if document["speaker"] is None:
+        return ""
+    if document["prompt"] is None:
+        return "  ✎ not generated"
+    said = document["candidates"].get(str(document["judgement"]["chosen"]), {})
+    return "  ✎ rewritten by a person" if said.get("origin") == "by_hand" else ""
+
+
 def _judgement(document: Document) -> str:
+    if mark_of_hand(document):
+        return "– (not generated)"
     judgement = document["judgement"]
     judged = [candidate["inconsistency"] for candidate in judgement.values() if isinstance(candidate, dict)]
     figures = [number(figure, 2) for figure in judged if figure is not None]

@@ -7,7 +7,7 @@ from tertulia.state.text import clean
 from tertulia.views.reading.comparing import RunComparison
 from tertulia.views.reading.differences import TurnComparison, word_differences
 from tertulia.views.reading.turn_documents import Document
-from tertulia.views.wording.comparison_phrases import what_differs
+from tertulia.views.wording.comparison_phrases import mark_of_hand, what_differs
 from tertulia.views.wording.phrases import clock, silence
 
 #: The marks of words in one of the two alone.
@@ -41,4 +41,5 @@ def _utterance_line(
     before, after = _MARKS[name]
     words = (clean(text) if is_common else f"{before}{clean(text)}{after}" for text, is_common in passages)
     said = " ".join((line + clean(f"{document['speaker']}:"), *words))
+    said += mark_of_hand(document)
     return f"{said}  ∎" if document["ending"] else said

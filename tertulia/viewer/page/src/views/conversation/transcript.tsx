@@ -174,7 +174,7 @@ function TurnMarks({ run, turn }: { run: RunInFull; turn: ConversationTurn }) {
   if (isOther) marks.push(["lambda", <>λ {lambda(turn.removal_factor)}</>]);
   if (turn.rollbacks) marks.push(["rollbacks", <>↺ rolled back {turn.rollbacks}×</>]);
   if (turn.bids.length) marks.push(["bids", <>{raced} of {turn.bids.length} wanted the floor</>]);
-  if (turn.by_hand) marks.push(["hand", turn.speaker === run.seat ? "✎ typed by a person" : "✎ written by hand"]);
+  if (turn.by_hand) marks.push(["hand", "✎ written by hand"]);
   if (turn.edited) marks.push(["hand", "✎ rewritten by a person"]);
   if (turn.ended) marks.push(["ended", "∎ ended the conversation"]);
   if (!marks.length) return null;
