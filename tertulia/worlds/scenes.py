@@ -276,7 +276,14 @@ def linked_scenes(folder: Path) -> tuple[str, ...]:
 
 
 def _scenes_of(file: Path) -> list[Scene]:
-    text = read_text(file, MOST_BYTES)
+    try:
+        text = read_text(file, MOST_BYTES)
+    except FileNotFoundError:
+        raise ScenarioError(f"there is no file of scenes {str(file)!r}") from None
+    except OSError as error:
+        raise ScenarioError(f"{file}: can't be read: {error.strerror}") from None
+    except ValueError as error:
+        raise ScenarioError(f"{file}: can't be read as text: {error}") from None
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if not lines:
         raise ScenarioError(f"{file} holds no scenes: it is empty")

@@ -122,3 +122,19 @@ def test_the_version_is_that_of_the_distribution(cli: Cli) -> None:
 
     result = cli("--version")
     assert (result.code, result.out) == (0, f"tertulia {importlib.metadata.version('tertulia')}\n")
+
+
+def test_settings_that_another_kind_of_conversation_looks_at_are_named(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "two.yaml"
+    people = "participants:\n- name: Ann\n- name: Bo\n"
+    file.write_text(f"name: two\ntime: 2026-05-04 09:00\n{people}parameters: {{order: random}}\n", encoding="utf-8")
+    for scenario, settings, words in (
+        (str(file), (), "a dialogue of two: order"),
+        ("tidewell", ("tie_s=0.2", "album_pictures=1"), "a dialogue of two: tie_s, album_pictures"),
+        ("team_building", ("album_pictures=1", "tie_s=0.2"), "a meeting: album_pictures"),
+        ("tidewell", ("temperature=0.5",), ""),
+    ):
+        given = [part for setting in settings for part in ("--set", setting)]
+        said = " ".join(cli("run", scenario, *given, "--rehearse", "--rounds", "1").err.split())
+        assert ("without effect" in said) == bool(words)
+        assert words in said

@@ -406,9 +406,12 @@ def test_adapters_that_were_trained_further_are_opened_alone() -> None:
 
 
 def test_the_command_says_what_is_missing(cli: Cli, tmp_path: Path) -> None:
+    Path("latin.jsonl").write_bytes(b"\xff\xfe\n")
     for arguments, problem in (
         (["--name", "x"], "nothing to learn"),
         (["missing.jsonl", "--name", "x"], "no such file: missing.jsonl"),
+        (["/dev/null", "--name", "x"], "/dev/null: can't be read: it is a device"),
+        (["latin.jsonl", "--name", "x"], "latin.jsonl: can't be read as text: 'utf-8' codec"),
         ([str(write(tmp_path, TWO))], "--name NAME, or --out FOLDER"),
         ([str(write(tmp_path, TWO)), "--name", "../x"], "letters, digits"),
     ):

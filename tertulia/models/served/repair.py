@@ -28,7 +28,7 @@ from tertulia.state.records import Reply
 from tertulia.state.spoken import has_actions, words_of
 from tertulia.state.text import folded, folded_words, one_line, whole_characters
 
-#: Number of characters of an answer that are read: no reply to any prompt here is longer.
+#: Number of characters of an answer, or of each text in it, that are read: no reply to any prompt here is longer.
 _LONGEST = 50_000
 #: Number of places in an answer that are tried as the beginning of a JSON object.
 _PLACES = 50
@@ -118,7 +118,7 @@ def read_answer(
     split = _without_thought(written, fields)
     if split.is_open and "{" not in split.rest:
         raise UnusableReplyError("breaks_off")
-    text = split.rest[:_LONGEST]
+    text = _of_readable_length(split.rest)
     found, broken, begins = _find_object(text, fields, forms)
     if is_cut and broken is None and re.search(r"\w|<!--", _AROUND.sub("", text[:begins])):
         raise UnusableReplyError("breaks_off")
@@ -145,6 +145,19 @@ def read_answer(
     breaks_off = broken is not None and any(keys[field.name] == broken for field in speech)
     thought = "\n".join(filter(None, (split.thought, *beside)))[:LONGEST_THOUGHT]
     return _reply_of(values, thought, with_actions, _BREAKS_OFF if breaks_off else None)
+
+
+def _of_readable_length(text: str) -> str:
+    """Return a text, cut if it is too long; of a whole JSON object the texts in it are cut, and it stays whole."""
+    if len(text) <= _LONGEST:
+        return text
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        return text[:_LONGEST]
+    return json.dumps({key: value[:_LONGEST] if isinstance(value, str) else value for key, value in found.items()})
 
 
 def read_prose(written: str, fields: Sequence[ReplyField], scene: Scene = Scene(), *, is_cut: bool = False) -> Reply:

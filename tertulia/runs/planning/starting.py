@@ -21,7 +21,7 @@ from tertulia.state.errors import SettingError, UsageError
 from tertulia.state.files import NOT_FOLLOWED
 from tertulia.state.languages import language_of
 from tertulia.state.meeting import Meeting, Start
-from tertulia.state.parameters import Parameters
+from tertulia.state.parameters import Parameters, parameter_groups
 from tertulia.state.records import HasWithheld, RunRecord, Trial
 from tertulia.state.text import shell_argument
 from tertulia.views.reading.hosted import is_of_own_graph
@@ -36,6 +36,13 @@ if TYPE_CHECKING:
 
 #: Settings of album chats alone that a user is likely to give.
 _OF_ALBUM_CHATS = ("agents", "setting", "villagers", "pictures")
+
+#: By kind of conversation, what it is called, and the groups of settings that it does not look at.
+_OTHERS = {
+    "dialogue": ("a dialogue of two", ("cognition", "floor", "album", "town")),
+    "group_chat": ("a meeting", ("album", "town")),
+    "album_chat": ("an album chat", ("floor", "town")),
+}
 
 
 @dataclass(frozen=True)
@@ -94,8 +101,8 @@ def plan_run(
     parameters = Parameters().with_settings(given).with_settings(settings, removal_factor=request.removal_factor)
     check_named_by_file(scenario, given, {**named_here, **settings})
     start = additions.switched_on(resolve(scenario, known, parameters, files), known)
-    for link in links_of(start):
-        additions.report(link)
+    for note in (*links_of(start), *_without_effect(start, {**given, **settings})):
+        additions.report(note)
     if "language" not in {**given, **settings}:
         parameters = parameters.model_copy(update={"language": language_of(texts_of(start))})
     parameters = with_seat(parameters, request.seat, start)
@@ -120,6 +127,14 @@ def plan_run(
 def _named_by(scenario: "str | ScenarioObject") -> Mapping[str, Any]:
     """Return the parameters of a scenario that the user's program has made: they are the user's."""
     return scenario.settings() if not isinstance(scenario, str) and scenario.is_users else {}
+
+
+def _without_effect(start: Start, settings: Mapping[str, Any]) -> list[str]:
+    """Return a line about the settings that only other kinds of conversations look at, as a list; empty without any."""
+    kind, others = _OTHERS[start.kind]
+    groups = [group for group in parameter_groups() if group.name in others]
+    names = [parameter.name for group in groups for parameter in group.parameters if parameter.name in settings]
+    return [f"without effect, as {start.scenario} is {kind}: {', '.join(names)}"] if names else []
 
 
 def links_of(source: HasWithheld) -> list[str]:

@@ -200,6 +200,13 @@ def test_speech_that_breaks_off_ends_with_a_sentence_and_says_so() -> None:
     assert read(G).remark is None
 
 
+def test_a_whole_answer_of_any_length_is_cut_by_words_and_does_not_break_off() -> None:
+    for words in (9_000, 60_000):
+        reply = read(written("lantern " * words))
+        assert reply.fields == read(written("lantern " * 2_000)).fields
+        assert reply.remark is None
+
+
 @pytest.mark.parametrize(
     "part",
     ["*a ", "(a", "[a", "_a ", "`", "<think>", "</think>", "<|", "<|channel|>", "Joao: ", "\n", "(OOC", ". Ab", " ",
