@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -12,9 +13,13 @@ from typing import Any
 import pytest
 from support.commands import Cli
 from support.exported_runs import Rehearsed, rehearse_all, said
+from support.stored import a_candidate, a_case, a_prompt, a_run, a_turn_record, write_turn
 
+import tertulia as tt
 from tertulia.lab.exports.dataset import COLUMNS
+from tertulia.nodes.conversation.seat import write_by_hand
 from tertulia.state.errors import UsageError
+from tertulia.state.line_edit import EDITED_ATTEMPT
 from tertulia.state.records import Turn
 from tertulia.storage.store import SqlStore
 
@@ -263,3 +268,48 @@ def test_a_long_run_is_read_in_pieces(
     monkeypatch.setattr("tertulia.views.reading.exchanges._AT_ONCE", 2)
     assert export(runs.dialogue, runs.album, "--csv", "-").out == whole
     assert set(read) == {2}
+
+
+# --- lines that a person wrote ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def written(cli: Cli) -> str:
+    """A run with a line of a model's, one that was typed, and one that a person wrote in a model's place."""
+    run = "k3f9"
+    with SqlStore.open(Path("tertulia.db"), create=True) as store:
+        store.create_run(a_run(run), a_case())
+        write_turn(store, run, 1)
+        write_by_hand(store, run, 2, "Bo", "Line 2.")
+        store.save_turn(run, a_turn_record(2))
+        for candidate in (a_candidate(0, 3), a_candidate(EDITED_ATTEMPT, 3, origin="by_hand")):
+            store.save_candidate(run, 3, candidate)
+        store.save_turn(run, a_turn_record(3, prompt=store.save_prompt(a_prompt(3)), chosen=EDITED_ATTEMPT))
+    return run
+
+
+def test_inspect_is_told_which_lines_a_person_wrote(cli: Cli, written: str) -> None:
+    (sample,) = json.loads(cli("export", written, "--format", "inspect").out)["samples"]
+    told = [(message["source"], message["metadata"]["origin"]) for message in sample["messages"]]
+    assert told == [("generate", "drawn"), ("operator", "by_hand"), ("operator", "by_hand")]
+    (choice,) = sample["output"]["choices"]
+    assert (choice["message"]["source"], choice["message"]["model"]) == ("operator", None)
+    assert [each["data"]["origin"] for each in sample["events"] if each["event"] == "info"] == [
+        "drawn",
+        "by_hand",
+        "by_hand",
+    ]
+
+
+def test_spans_tell_which_lines_a_person_wrote(cli: Cli, written: str) -> None:
+    spans = spans_of(cli("export", written, "--format", "otel").out)
+    turns = [attributes(span) for span in spans if span["name"].startswith("turn ")]
+    assert [turn["tertulia.origin"] for turn in turns] == ["drawn", "by_hand", "by_hand"]
+
+
+def test_words_that_a_fork_says_are_a_persons(cli: Cli, runs: Rehearsed) -> None:
+    shutil.copy(runs.path, "tertulia.db")
+    said_by_hand = tt.open_store("tertulia.db").run(runs.meeting).fork(at=2, say="To the lake.", progress=False)
+    (sample,) = json.loads(cli("export", said_by_hand.id, "--format", "inspect").out)["samples"]
+    assert {m["content"]: m["source"] for m in sample["messages"]}["To the lake."] == "operator"
+    assert [m["source"] for m in sample["messages"]].count("operator") == 1

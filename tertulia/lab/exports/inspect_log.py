@@ -7,6 +7,8 @@
 | `sample.scores` | its figures (`RecordedRun.figures`), which `results` has as means |
 | `sample.events` | a span per turn, and in it a `model` event per call, and `info`: units, scores, candidates |
 
+The source of a message is `operator` if a person wrote it, else `generate`.
+
 Written without Inspect, which reads it: as `.eval`, a ZIP file, or as JSON.
 
 Source: Inspect (https://inspect.aisi.org.uk), `inspect_ai.log.EvalLog` of version 2, as of release 0.3.285.
@@ -126,7 +128,7 @@ def _sample(run: RecordedRun) -> Document:
         "input": run.situation(),
         "target": "",
         "messages": messages,
-        "output": _output(record.model, [messages[-1]["content"]]),
+        "output": _output(record.model, [messages[-1]["content"]], messages[-1]["source"]),
         "scores": {metric: {"value": value} for metric, value in run.figures.items()},
         "metadata": {
             **record.model_dump(mode="json", exclude={"run", "trial", "parent", "turns"}),
@@ -152,11 +154,12 @@ def _messages(run: str, lines: Sequence[Line]) -> list[Document]:
         {
             "id": f"{run}-{line.turn}{f'-{line.part}' if line.part else ''}",
             "role": "user" if line.speaker == aloud[0].speaker else "assistant",
-            "source": "generate",
+            "source": "operator" if line.origin == "by_hand" else "generate",
             "content": line.text,
             "metadata": {
                 "speaker": line.speaker,
                 "turn": line.turn,
+                "origin": line.origin,
                 "sim_time_s": line.details.record.turn.sim_time_s,
             },
         }
@@ -210,6 +213,7 @@ def _making(line: Line) -> Document:
     return {
         **record.turn.model_dump(mode="json"),
         "part": line.part,
+        "origin": line.origin,
         "removal_factor": line.details.removal_factor,
         "removal_factor_reached": line.details.removal_factor_reached,
         "leaned_on": leaned_on(line.details),
@@ -243,11 +247,9 @@ def _model_event(run: RecordedRun, timed: TimedCall) -> Document:
     }
 
 
-def _output(model: str, texts: Sequence[str]) -> Document:
-    choices = [
-        {"message": {"role": "assistant", "content": text, "source": "generate", "model": model}, "stop_reason": "stop"}
-        for text in texts
-    ]
+def _output(model: str, texts: Sequence[str], source: str = "generate") -> Document:
+    by = {"source": source, "model": model if source == "generate" else None}
+    choices = [{"message": {"role": "assistant", "content": text, **by}, "stop_reason": "stop"} for text in texts]
     return {"model": model, "choices": choices, "completion": texts[0] if texts else ""}
 
 

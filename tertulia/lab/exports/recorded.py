@@ -18,7 +18,7 @@ from tertulia.state.cognition import Call
 from tertulia.state.documents import Document
 from tertulia.state.errors import UsageError
 from tertulia.state.meeting import Meeting, Start
-from tertulia.state.records import Candidate, Prompt, RunRecord, Trial, Unit
+from tertulia.state.records import Candidate, Origin, Prompt, RunRecord, Trial, Unit
 from tertulia.state.store import Store
 from tertulia.storage.store import SqlStore
 from tertulia.views.measuring.dialogues import dialogue_of_run, spoken_in
@@ -61,6 +61,11 @@ class Line:
         """The candidate that is said; `None` for a silence."""
         chosen = self.details.record.chosen
         return next((each for each in self.details.candidates if each.attempt == chosen), None)
+
+    @property
+    def origin(self) -> Origin | None:
+        """The origin of its words, `by_hand` if a person wrote them; `None` for a silence."""
+        return self.chosen.origin if self.chosen else None
 
     def units(self) -> Iterator[tuple[Unit, float | None, int]]:
         """Yield each unit of its prompt, its score, and its place in the order of removal, from 1 (0: it is kept)."""

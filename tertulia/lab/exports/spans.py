@@ -3,7 +3,7 @@
 | span | named | attributes |
 |---|---|---|
 | the run | `invoke_workflow SCENARIO` | `gen_ai.conversation.id`: the run; λ, seed and the like as `tertulia.*` |
-| a turn | `turn N` | speaker, line, how much was removed; turn 0 is the preparation |
+| a turn | `turn N` | speaker, line and its origin, how much was removed; turn 0 is the preparation |
 | an agent in it | `invoke_agent NAME` | `gen_ai.agent.name` |
 | a call | `chat MODEL` | prompt, replies, sampling and tokens as `gen_ai.*`; the step that asked as `tertulia.node` |
 
@@ -156,6 +156,7 @@ def _of_turn(number: int, lines: Sequence[Line]) -> dict[str, Value]:
     aloud = [_message("assistant", line.text, name=line.speaker) for line in lines if line.is_aloud]
     return attributes | {
         "tertulia.speaker": turn.speaker,
+        "tertulia.origin": turn.origin,
         "tertulia.sim_time_s": turn.details.record.turn.sim_time_s,
         "tertulia.removed_units": len(turn.details.removed),
         "tertulia.removal_factor_reached": None if reached is None else float(reached),
