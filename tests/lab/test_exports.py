@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from support.commands import Cli
 from support.exported_runs import Rehearsed, rehearse_all, said
 from support.stored import a_candidate, a_case, a_prompt, a_run, a_turn_record, write_turn
@@ -187,6 +188,33 @@ def test_a_fork_has_spans_of_its_own_turns_and_a_link(export: Callable[..., Any]
     assert turns == [f"turn {turn.turn}" for turn in runs.store.run(runs.fork).turns][2:]
     assert fork[0]["links"] == [{"traceId": parent[0]["traceId"], "spanId": parent[0]["spanId"]}]
     assert attributes(parent[0])["tertulia.seed"] == str(2**70)
+
+
+def test_a_fork_is_charged_with_its_own_calls(cli: Cli, export: Callable[..., Any], runs: Rehearsed) -> None:
+    both = (runs.dialogue, runs.fork)
+    paid = [cli("show", run, "--cost", "--json", "--store", str(runs.path)).json["total"] for run in both]
+    log = json.loads(export(*both, "--format", "inspect").out)
+    for sample, cost in zip(log["samples"], paid, strict=True):
+        assert sum(event["event"] == "model" for event in sample["events"]) == cost["calls"]
+        usage = sample["model_usage"]["rehearsal"]
+        assert (usage["input_tokens"], usage["output_tokens"]) == (cost["prompt_tokens"], cost["reply_tokens"])
+    tokens = sum(cost["prompt_tokens"] for cost in paid)
+    assert log["stats"]["model_usage"]["rehearsal"]["input_tokens"] == tokens
+    begun = [event["name"] for event in log["samples"][1]["events"] if event["event"] == "span_begin"]
+    assert len(begun) == len(runs.store.run(runs.fork).turns)
+
+    export(*both, "--format", "dataset", "--out", "set")
+    rows = [json.loads(line) for line in Path("set/calls.jsonl").read_text("utf-8").splitlines()]
+    lines = [json.loads(line) for line in export(*both, "--format", "jsonl").out.splitlines()]
+    for made in (rows, [line for line in lines if line["kind"] == "call"]):
+        assert sum(call["prompt_tokens"] for call in made if not call["inherited"]) == tokens
+        assert any(call["inherited"] for call in made)
+
+    export(runs.fork, "--format", "mlflow", "--out", "mlruns")
+    (meta,) = Path("mlruns").glob("*/*/meta.yaml")
+    times, calls = yaml.safe_load(meta.read_text("utf-8")), runs.store.run(runs.fork).frame("calls")
+    seconds = calls.loc[~calls["inherited"], "seconds"].sum()
+    assert times["end_time"] - times["start_time"] == pytest.approx(1000 * seconds, abs=2)
 
 
 def test_a_failed_run_says_so(cli: Cli, runs: Rehearsed) -> None:

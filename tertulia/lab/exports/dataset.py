@@ -23,6 +23,7 @@ import yaml
 from tertulia.lab.exports.recorded import FolderFile, RecordedRun, prompt_messages
 from tertulia.state.documents import Document
 from tertulia.state.records import order_of
+from tertulia.views.measuring.costs import calls_and_payers
 
 _TEXT, _COUNT, _NUMBER, _FLAG = "string", "int64", "float64", "bool"
 
@@ -60,7 +61,7 @@ COLUMNS: Mapping[str, Columns] = {
     "calls": {
         **{"run": _TEXT, "round": _COUNT, "agent": _TEXT, "node": _TEXT, "attempt": _COUNT, "kind": _TEXT},
         **{"model": _TEXT, "prompt": _TEXT, "parameters": _TEXT, "reply": _TEXT, "replies": _COUNT, "results": _TEXT},
-        **{"prompt_tokens": _COUNT, "reply_tokens": _COUNT, "seconds": _NUMBER},
+        **{"prompt_tokens": _COUNT, "reply_tokens": _COUNT, "seconds": _NUMBER, "inherited": _FLAG},
     },
     "prompts": {"prompt": _TEXT, "speaker": _TEXT, "layout": _TEXT, "messages": {"role": _TEXT, "content": _TEXT}},
 }
@@ -182,8 +183,7 @@ def _units(run: RecordedRun) -> Iterator[Document]:
 
 
 def _calls(run: RecordedRun) -> Iterator[Document]:
-    for timed in (timed for calls in run.calls().values() for timed in calls):
-        call = timed.call
+    for call, inherited in calls_and_payers(run.store, run.run):
         same = {"round", "agent", "node", "attempt", "kind", "model", "prompt"}
         yield {
             "run": run.run.run,
@@ -193,12 +193,13 @@ def _calls(run: RecordedRun) -> Iterator[Document]:
             "replies": len(call.replies),
             "results": json.dumps(call.values),
             **{"prompt_tokens": call.prompt_tokens, "reply_tokens": call.reply_tokens, "seconds": call.seconds},
+            "inherited": inherited,
         }
 
 
 def _prompts(run: RecordedRun) -> Iterator[Document]:
     hashes = [line.details.record.prompt for line in run.lines()]
-    hashes += [timed.call.prompt for calls in run.calls().values() for timed in calls]
+    hashes += [call.prompt for call in run.store.calls(run.run.run)]
     for content in dict.fromkeys(hashes):
         if content is not None:
             prompt = run.store.prompt(content)

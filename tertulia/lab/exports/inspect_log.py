@@ -6,6 +6,7 @@
 | `sample.messages` | its lines: the first speaker is the user, everybody else the assistant |
 | `sample.scores` | its figures (`RecordedRun.figures`), which `results` has as means |
 | `sample.events` | a span per turn, and in it a `model` event per call, and `info`: units, scores, candidates |
+| `sample.model_usage` | the tokens of its calls; those before a fork are in its parent's sample, events and tokens |
 
 The source of a message is `operator` if a person wrote it, else `generate`.
 

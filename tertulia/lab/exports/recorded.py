@@ -21,6 +21,7 @@ from tertulia.state.meeting import Meeting, Start
 from tertulia.state.records import Candidate, Origin, Prompt, RunRecord, Trial, Unit
 from tertulia.state.store import Store
 from tertulia.storage.store import SqlStore
+from tertulia.views.measuring.costs import calls_paid
 from tertulia.views.measuring.dialogues import dialogue_of_run, spoken_in
 from tertulia.views.reading.turns import LineDetails, read_turn
 
@@ -117,15 +118,14 @@ class RecordedRun:
             if answer := details.parts.get("answer"):
                 yield Line("answer", answer)
 
-    def calls(self, without_shared: bool = False) -> dict[int, list[TimedCall]]:
-        """Return the calls of models by round, 0 the preparation, in the order in which they are stored.
+    def calls(self) -> dict[int, list[TimedCall]]:
+        """Return the calls that it paid for, by round, 0 the preparation, in the order in which they are stored.
 
-        Args:
-            without_shared: Whether those that its parent made are left out.
+        A fork did not pay for those of its parent, so that sums over several runs count each call once.
         """
         rounds: dict[int, list[TimedCall]] = {}
         now = self.created.timestamp()
-        for call in self.store.calls(self.run.run, without_shared=without_shared):
+        for call in calls_paid(self.store, self.run):
             then = now + (call.seconds or 0.0)
             rounds.setdefault(call.round, []).append(TimedCall(call, now, then))
             now = then

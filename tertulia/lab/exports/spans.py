@@ -47,7 +47,7 @@ def span_lines(runs: Sequence[RecordedRun]) -> Iterator[str]:
 
 
 def _spans(run: RecordedRun) -> Iterator[Document]:
-    calls, record, begin = run.calls(without_shared=True), run.run, run.created.timestamp()
+    calls, record, begin = run.calls(), run.run, run.created.timestamp()
     lines: dict[int, list[Line]] = {}
     for line in run.lines():
         if record.parent is None or line.turn >= record.parent[1]:

@@ -123,7 +123,7 @@ def _text(value: object) -> str:
 def _metrics(run: RecordedRun) -> dict[str, list[str]]:
     """Return the points of each metric as lines: milliseconds, value, and step: the turn, or 0 of the whole run."""
     at = _milliseconds(run.created.timestamp())
-    calls = [timed.call for of_round in run.calls(without_shared=True).values() for timed in of_round]
+    calls = [timed.call for of_round in run.calls().values() for timed in of_round]
     whole = {
         **run.figures,
         "turns": run.run.turns,

@@ -13,6 +13,7 @@ from tertulia.state.meeting import Start
 from tertulia.state.records import RunRecord
 from tertulia.state.store import Store
 from tertulia.state.written_files import STANDARD_OUTPUT
+from tertulia.views.measuring.costs import calls_and_payers
 from tertulia.views.measuring.dialogues import dialogue_of_run
 from tertulia.views.reading.documents import run_document, start_document, turn_document
 from tertulia.views.reading.exchanges import each_line
@@ -104,9 +105,9 @@ def run_records(store: Store, run: RunRecord, start: Start) -> Iterator[Document
     yield {"kind": "start", **start_document(start)}
     for agent, character in read_characters(store, run.run).items():
         yield {"kind": "character", "agent": agent, **character.model_dump(mode="json")}
-    calls: dict[int, list[Call]] = {}
-    for call in store.calls(run.run):
-        calls.setdefault(call.round, []).append(call)
+    calls: dict[int, list[tuple[Call, bool]]] = {}
+    for call, inherited in calls_and_payers(store, run):
+        calls.setdefault(call.round, []).append((call, inherited))
     written: set[str] = set()
     yield from _call_records(store, calls.pop(0, []), written)
     for turn in store.turns(run.run):
@@ -121,11 +122,11 @@ def _made_with(run: RunRecord) -> Document:
     return {"voices": document.pop("participant_models"), **document}
 
 
-def _call_records(store: Store, calls: Iterable[Call], written: set[str]) -> Iterator[Document]:
-    """Yield model calls, each after its prompt unless that was written already."""
-    for call in calls:
+def _call_records(store: Store, calls: Iterable[tuple[Call, bool]], written: set[str]) -> Iterator[Document]:
+    """Yield model calls and whether the parent made them, each after its prompt unless that was written already."""
+    for call, inherited in calls:
         if call.prompt is not None and call.prompt not in written:
             written.add(call.prompt)
             yield {"kind": "prompt", "prompt": call.prompt, **store.prompt(call.prompt).model_dump(mode="json")}
         document = call.model_dump(mode="json")
-        yield {"kind": "call", "asked_for": document.pop("kind", "generate"), **document}
+        yield {"kind": "call", "asked_for": document.pop("kind", "generate"), **document, "inherited": inherited}

@@ -51,6 +51,17 @@ def calls_paid(store: Store, run: RunRecord, turn: int | None = None, agent: str
     return [call for call in store.calls(run.run, turn, without_shared=turn is None) if agent in (None, call.agent)]
 
 
+def calls_and_payers(store: Store, run: RunRecord) -> Iterator[tuple[Call, bool]]:
+    """Yield every call behind the turns of a run, and whether it is inherited: the parent made it."""
+    paid = {_place_of(call) for call in calls_paid(store, run)}
+    for call in store.calls(run.run):
+        yield call, _place_of(call) not in paid
+
+
+def _place_of(call: Call) -> tuple[object, ...]:
+    return call.round, call.agent, call.node, call.attempt
+
+
 def calls_in_brief(store: Store, run: RunRecord, turn: int | None = None) -> Iterator[Call]:
     """Yield the same calls without arguments, replies and values, a few rounds of them at a time."""
     if turn is not None:
