@@ -33,7 +33,7 @@ def write_export(
             export = Export(store, runs(store), format, path, force)
             export.write()
     except UsageError as error:  # it names options of the command
-        raise UsageError(str(error).replace("--force", "force=True").replace("; --out FOLDER", "")) from None
+        raise UsageError(str(error).replace("--force", "force=True")) from None
     return tuple(export.files)
 
 
@@ -52,9 +52,9 @@ class Exported:
             run.export("inspect", "run.eval")
 
         Args:
-            format: `jsonl`, `csv` (a row per turn), `dialogues`, `messages` or `sdialog`; `inspect` (Inspect's log,
-                `.eval` or `.json`), `otel` (OpenTelemetry spans); `dataset` (for Hugging Face's `datasets`) and
-                `mlflow`, which are folders.
+            format: `jsonl`, `csv` (a row per turn), `dialogues` or `messages`; `inspect` (Inspect's log, `.eval` or
+                `.json`), `otel` (OpenTelemetry spans); `dataset` (for Hugging Face's `datasets`) and `mlflow`, which
+                are folders; `sdialog`, a `.json` file, or a folder.
             out: The file, or the folder, which is made if it is missing.
             force: Whether files that exist are overwritten.
 

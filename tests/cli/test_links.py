@@ -78,7 +78,7 @@ def test_a_link_to_a_file_or_a_folder_is_refused_by_name(cli: Cli, link: str) ->
     assert Path("kept/precious").read_text() == "mine"
 
 
-@pytest.mark.parametrize("format", ["dataset", "mlflow"])
+@pytest.mark.parametrize("format", ["dataset", "mlflow", "sdialog"])
 @pytest.mark.usefixtures("folder")
 def test_a_link_within_a_folder_that_is_written_is_refused(cli: Cli, format: str) -> None:
     export = ("export", RUN, "--format", format, "--out", "out", "--force")

@@ -40,6 +40,21 @@ def export(cli: Cli, runs: Rehearsed) -> Callable[..., Any]:
     return lambda *arguments: cli("export", *arguments, "--store", str(runs.path))
 
 
+@pytest.fixture
+def written(cli: Cli) -> str:
+    """A run with a line of a model's, one that was typed, and one that a person wrote in a model's place."""
+    run = "k3f9"
+    with SqlStore.open(Path("tertulia.db"), create=True) as store:
+        store.create_run(a_run(run), a_case())
+        write_turn(store, run, 1)
+        write_by_hand(store, run, 2, "Bo", "Line 2.")
+        store.save_turn(run, a_turn_record(2))
+        for candidate in (a_candidate(0, 3), a_candidate(EDITED_ATTEMPT, 3, origin="by_hand")):
+            store.save_candidate(run, 3, candidate)
+        store.save_turn(run, a_turn_record(3, prompt=store.save_prompt(a_prompt(3)), chosen=EDITED_ATTEMPT))
+    return run
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
@@ -254,6 +269,51 @@ def test_messages_are_what_was_said(export: Callable[..., Any], runs: Rehearsed,
     assert [[m["metadata"]["speaker"], m["content"]] for m in sample["messages"]] == said(run)
 
 
+def test_a_folder_of_sdialog_is_made_with_a_file_per_run(export: Callable[..., Any], runs: Rehearsed) -> None:
+    both = (runs.dialogue, runs.meeting)
+    names = [f"{run}.json" for run in both]
+    result = export(*both, "--format", "sdialog", "--out", "folder", "--json")
+    assert result.json["files"] == [f"folder/{name}" for name in names]
+    written = contents(Path("folder"))
+    assert sorted(written) == sorted(names)
+    assert [json.loads(written[name])["id"] for name in names] == list(both)
+
+    assert export(runs.dialogue, "--format", "sdialog", "--out", "one/").code == 0
+    assert contents(Path("one")) == {names[0]: written[names[0]]}
+    assert runs.store.run(runs.meeting).export("sdialog", "one") == (Path("one") / names[1],)
+    assert contents(Path("one")) == written
+    export(*both, "--format", "sdialog", "--out", "one").complains(2, f"one/{names[0]} exists already", "--force")
+    assert export(*both, "--format", "sdialog", "--out", "one", "--force").code == 0
+    assert contents(Path("one")) == written
+
+    assert export(runs.dialogue, "--format", "sdialog", "--out", "one.json").code == 0
+    assert Path("one.json").read_bytes() == written[names[0]]
+    assert export(runs.dialogue, "--format", "sdialog").out.encode() == written[names[0]]
+
+
+def test_a_file_of_sdialog_has_one_run(export: Callable[..., Any], runs: Rehearsed) -> None:
+    both = (runs.dialogue, runs.meeting, "--format", "sdialog")
+    told = "a file of SDialog's has one dialogue, and 2 runs are given; give"
+    export(*both, "--out", "both.json").complains(2, f"{told} a folder, such as both")
+    export(*both).complains(2, f"{told} --out FOLDER")
+    store = runs.store
+    chosen = type(store.runs())(store, [store.run(run).record for run in both[:2]])
+    with pytest.raises(UsageError, match=f"^{told} a folder, such as both$"):
+        chosen.export("sdialog", "both.json")
+    Path("file").write_text("mine")
+    export(*both, "--out", "file").complains(2, "file is a file; give the name of a folder")
+    export(*both, "--out", "none/folder").complains(2, "there is no folder none")
+    assert contents(Path()) == {"file": b"mine"}
+
+
+def test_a_run_in_which_nobody_speaks_leaves_no_folder(cli: Cli, written: str) -> None:
+    with SqlStore.open(Path("tertulia.db")) as store:
+        store.create_run(a_run("mute"), a_case())
+    before = contents(Path())
+    cli("export", written, "mute", "--format", "sdialog", "--out", "folder").complains(2, "nobody speaks in run mute")
+    assert contents(Path()) == before
+
+
 def table(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
 
@@ -299,21 +359,6 @@ def test_a_long_run_is_read_in_pieces(
 
 
 # --- lines that a person wrote ----------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def written(cli: Cli) -> str:
-    """A run with a line of a model's, one that was typed, and one that a person wrote in a model's place."""
-    run = "k3f9"
-    with SqlStore.open(Path("tertulia.db"), create=True) as store:
-        store.create_run(a_run(run), a_case())
-        write_turn(store, run, 1)
-        write_by_hand(store, run, 2, "Bo", "Line 2.")
-        store.save_turn(run, a_turn_record(2))
-        for candidate in (a_candidate(0, 3), a_candidate(EDITED_ATTEMPT, 3, origin="by_hand")):
-            store.save_candidate(run, 3, candidate)
-        store.save_turn(run, a_turn_record(3, prompt=store.save_prompt(a_prompt(3)), chosen=EDITED_ATTEMPT))
-    return run
 
 
 def test_inspect_is_told_which_lines_a_person_wrote(cli: Cli, written: str) -> None:

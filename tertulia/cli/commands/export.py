@@ -43,7 +43,7 @@ OutOption = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Where --format goes, else -; a folder for dataset, mlflow, and several runs in sdialog.",
+        help="Where --format goes, else -; a folder for dataset, mlflow, and sdialog without .json at the end.",
     ),
 ]
 

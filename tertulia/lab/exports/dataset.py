@@ -20,7 +20,8 @@ from itertools import chain
 
 import yaml
 
-from tertulia.lab.exports.recorded import FolderFile, RecordedRun, prompt_messages
+from tertulia.lab.exports.folder_file import FolderFile
+from tertulia.lab.exports.recorded import RecordedRun, prompt_messages
 from tertulia.state.documents import Document
 from tertulia.state.records import order_of
 from tertulia.views.measuring.costs import calls_and_payers

@@ -4,7 +4,7 @@ No format is known here. Absolute times of calls are not stored: a call begins a
 run's creation on, and lasts its share of the time of its batch.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -74,21 +74,6 @@ class Line:
         order = {unit: number for number, unit in enumerate(record.removed, start=1)}
         for unit in prompt.units if prompt else ():
             yield unit, (record.scores or {}).get(unit.id), order.get(unit.id, 0)
-
-
-@dataclass(frozen=True)
-class FolderFile:
-    """A file of an exported folder.
-
-    Attributes:
-        path: Its path inside the folder, with `/` between parts.
-        text: Its content, in pieces.
-        is_shared: Whether other exports into the folder have it too, so that it is kept if it is there.
-    """
-
-    path: str
-    text: Iterable[str]
-    is_shared: bool = False
 
 
 @dataclass(frozen=True)

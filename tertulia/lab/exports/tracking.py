@@ -21,7 +21,8 @@ from pathlib import Path
 
 import yaml
 
-from tertulia.lab.exports.recorded import FolderFile, RecordedRun
+from tertulia.lab.exports.folder_file import FolderFile
+from tertulia.lab.exports.recorded import RecordedRun
 from tertulia.state.documents import Document
 from tertulia.views.wording.transcript import transcript
 

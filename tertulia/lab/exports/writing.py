@@ -4,13 +4,14 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
+from tertulia.lab.exports.folder_file import FolderFile
 from tertulia.runs.files.exporting import FORMATS as LINES
 from tertulia.runs.files.exporting import Format as LineFormat
-from tertulia.runs.files.exporting import exported_lines, files_of
+from tertulia.runs.files.exporting import exported_lines, files_of, is_of_files
 from tertulia.state.errors import UsageError
 from tertulia.state.records import RunRecord
 from tertulia.state.written_files import (
@@ -25,7 +26,7 @@ from tertulia.storage.addresses import StoreAddress, store_address
 from tertulia.storage.store import SqlStore
 
 if TYPE_CHECKING:
-    from tertulia.lab.exports.recorded import FolderFile, RecordedRun
+    from tertulia.lab.exports.recorded import RecordedRun
 
 #: The formats of other tools, in which a folder or a file has any number of runs.
 ToolFormat = Literal["inspect", "dataset", "mlflow", "otel"]
@@ -79,8 +80,11 @@ class Export:
         self._lines = files_of(format, runs, out) if format in LINES else {}
         self._recorded = [] if self._lines else _recorded(store, runs)
         address = store_address(store.path) if isinstance(store.path, str) else store.path
-        for file in self.files:
-            _check_folder(file, address) if format in _FOLDERS else check_file(file, address, force)
+        self._is_folder = format in _FOLDERS or is_of_files(format, out)
+        if self._is_folder:
+            _check_folder(out, address)
+        for file in [out] if not self._is_folder else [file for file in self._lines if out.is_dir()]:
+            check_file(file, address, force)
 
     @property
     def files(self) -> list[Path]:
@@ -94,10 +98,16 @@ class Export:
             UsageError: A file of the folder exists already, and `force` is off.
             OSError: It can't be written; nothing was changed.
         """
-        for file, runs in self._lines.items():
-            write_lines(file, exported_lines(self._store, runs, self.format))  # type: ignore[arg-type]
         if not self._lines:
             _write(self.format, self._recorded, self.out, self._force)
+        elif not self._is_folder:
+            write_lines(self.out, self._lines_of(self.out))
+        else:
+            inside = (FolderFile(file.name, (f"{line}\n" for line in self._lines_of(file))) for file in self._lines)
+            _write_folder(self.out, inside, self._force)
+
+    def _lines_of(self, file: Path) -> Iterator[str]:
+        return exported_lines(self._store, self._lines[file], self.format)  # type: ignore[arg-type]
 
 
 def _recorded(store: SqlStore, runs: Sequence[RunRecord]) -> "list[RecordedRun]":
@@ -137,7 +147,7 @@ def _check_folder(folder: Path, store: StoreAddress) -> None:
         raise UsageError(f"{folder} is the store; give another name")
 
 
-def _write_folder(folder: Path, files: "Iterable[FolderFile]", force: bool) -> None:
+def _write_folder(folder: Path, files: Iterable[FolderFile], force: bool) -> None:
     """Write files into a folder; those that it has besides stay. They are written beside it, and moved at the end."""
     beside = folder.absolute().parent / f".tertulia-{secrets.token_hex(8)}.part"
     moved: list[str] = []

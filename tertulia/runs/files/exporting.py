@@ -36,18 +36,22 @@ def files_of(format: Format, runs: Sequence[RunRecord], out: Path) -> dict[Path,
 
     Args:
         runs: The runs, each once.
-        out: The file, or for SDialog's dialogues a folder that exists; `-` for standard output.
+        out: The file, or for SDialog's dialogues a folder (`is_of_files`); `-` for standard output.
 
     Raises:
         UsageError: Several runs would go into one file of SDialog's.
     """
-    if format != "sdialog":
-        return {out: runs}
-    if out != STANDARD_OUTPUT and out.is_dir():
+    if is_of_files(format, out):
         return {out / f"{run.run}.json": [run] for run in runs}
-    if len(runs) > 1:
-        raise UsageError(f"a file of SDialog's has one dialogue, and {len(runs)} runs are given; --out FOLDER")
+    if format == "sdialog" and len(runs) > 1:
+        remedy = "give --out FOLDER" if out == STANDARD_OUTPUT else f"give a folder, such as {out.with_suffix('')}"
+        raise UsageError(f"a file of SDialog's has one dialogue, and {len(runs)} runs are given; {remedy}")
     return {out: runs}
+
+
+def is_of_files(format: str, out: Path) -> bool:
+    """Whether a path is that of a folder with a file per run: in SDialog's format all but `-` and names in `.json`."""
+    return format == "sdialog" and out != STANDARD_OUTPUT and (out.is_dir() or out.suffix.lower() != ".json")
 
 
 def exported_lines(store: Store, runs: Iterable[RunRecord], format: Format) -> Iterator[str]:
