@@ -24,7 +24,8 @@ from tertulia.state.line_edit import EDITED_ATTEMPT
 from tertulia.state.records import Turn
 from tertulia.storage.store import SqlStore
 
-TOOLS = ("inspect", "otel", "dataset", "mlflow")
+#: Formats of other tools, each with the name of a file or a folder.
+TOOLS = [("inspect", "out.json"), ("otel", "out"), ("dataset", "out"), ("mlflow", "out")]
 FOLDERS = ("dataset", "mlflow")
 
 
@@ -71,33 +72,37 @@ def attributes(span: dict[str, Any]) -> dict[str, Any]:
 # --- all formats ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("format", TOOLS)
-def test_the_command_and_python_write_the_same(export: Callable[..., Any], runs: Rehearsed, format: str) -> None:
+@pytest.mark.parametrize(("format", "out"), TOOLS)
+def test_the_command_and_python_write_the_same(
+    export: Callable[..., Any], runs: Rehearsed, format: str, out: str
+) -> None:
     for name in ("a", "b"):
         Path(name).mkdir()
-    result = export(runs.dialogue, runs.meeting, "--format", format, "--out", "a/out", "--json")
-    assert (result.json["runs"], result.json["files"]) == ([runs.dialogue, runs.meeting], ["a/out"])
+    result = export(runs.dialogue, runs.meeting, "--format", format, "--out", f"a/{out}", "--json")
+    assert (result.json["runs"], result.json["files"]) == ([runs.dialogue, runs.meeting], [f"a/{out}"])
     store = runs.store
     chosen = [run for run in store.runs() if run.id in (runs.dialogue, runs.meeting)]
-    (file,) = type(store.runs())(store, [run.record for run in reversed(chosen)]).export(format, "b/out")
-    assert file == Path("b/out")
+    (file,) = type(store.runs())(store, [run.record for run in reversed(chosen)]).export(format, f"b/{out}")
+    assert file == Path(f"b/{out}")
     absolute = os.fsencode(Path("a").resolve()), os.fsencode(Path("b").resolve())
     a, b = contents(Path("a")), contents(Path("b"))
     assert a.keys() == b.keys()
     assert all(text.replace(*absolute) == b[name] for name, text in a.items())
 
 
-@pytest.mark.parametrize("format", TOOLS)
-def test_what_is_there_is_overwritten_on_demand_alone(export: Callable[..., Any], runs: Rehearsed, format: str) -> None:
-    assert export(runs.dialogue, "--format", format, "--out", "out").code == 0
+@pytest.mark.parametrize(("format", "out"), TOOLS)
+def test_what_is_there_is_overwritten_on_demand_alone(
+    export: Callable[..., Any], runs: Rehearsed, format: str, out: str
+) -> None:
+    assert export(runs.dialogue, "--format", format, "--out", out).code == 0
     if format in FOLDERS:
-        (Path("out") / "mine.txt").write_text("mine")
+        (Path(out) / "mine.txt").write_text("mine")
     before = contents(Path())
-    export(runs.dialogue, "--format", format, "--out", "out").complains(2, "out", "exists already", "--force")
+    export(runs.dialogue, "--format", format, "--out", out).complains(2, "out", "exists already", "--force")
     with pytest.raises(UsageError, match="exists already; overwrite it with force=True"):
-        runs.store.run(runs.dialogue).export(format, "out")  # type: ignore[arg-type]
+        runs.store.run(runs.dialogue).export(format, out)  # type: ignore[arg-type]
     assert contents(Path()) == before
-    assert export(runs.dialogue, "--format", format, "--out", "out", "--force").code == 0
+    assert export(runs.dialogue, "--format", format, "--out", out, "--force").code == 0
     assert contents(Path()) == before
 
 
@@ -110,6 +115,9 @@ def test_what_is_there_is_overwritten_on_demand_alone(export: Callable[..., Any]
         (("@last", "--format", "dataset", "--out", "none/o"), 2, ["none/o", "no folder none"]),
         (("@last", "--format", "mlflow", "--out", "file"), 2, ["file is a file", "folder"]),
         (("@last", "--format", "inspect", "--out", "."), 2, [". is a folder"]),
+        (("@last", "--format", "inspect", "--out", "log.txt"), 2, ["log.txt: Inspect reads", ".eval or .json"]),
+        (("@last", "--format", "inspect", "--out", "log"), 2, ["log: Inspect reads", ".eval or .json"]),
+        (("@last", "--format", "inspect", "--out", "log.EVAL"), 2, ["log.EVAL: Inspect reads", ".eval or .json"]),
         (("@last", "--experiment", "grid", "--format", "inspect"), 2, ["--experiment NAME"]),
         (("--format", "inspect"), 2, ["RUN", "--experiment NAME"]),
         (("--experiment", "grid", "--format", "inspect"), 3, ["'grid'", "tertulia lab list"]),

@@ -33,6 +33,7 @@ ToolFormat = Literal["inspect", "dataset", "mlflow", "otel"]
 Format = Literal[LineFormat, ToolFormat]
 FORMATS: tuple[Format, ...] = (*LINES, *get_args(ToolFormat))
 _FOLDERS = ("dataset", "mlflow")
+_LOGS = (".eval", ".json")
 
 
 def chosen_runs(store: SqlStore, runs: Sequence[str], experiment: str | None) -> list[RunRecord]:
@@ -85,6 +86,8 @@ class Export:
             _check_folder(out, address)
         for file in [out] if not self._is_folder else [file for file in self._lines if out.is_dir()]:
             check_file(file, address, force)
+        if format == "inspect" and out != STANDARD_OUTPUT and out.suffix not in _LOGS:
+            raise UsageError(f"{out}: Inspect reads logs whose names end in .eval or .json; give such a name")
 
     @property
     def files(self) -> list[Path]:
