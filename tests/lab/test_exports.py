@@ -21,6 +21,7 @@ from tertulia.lab.exports.dataset import COLUMNS
 from tertulia.nodes.conversation.seat import write_by_hand
 from tertulia.state.errors import UsageError
 from tertulia.state.line_edit import EDITED_ATTEMPT
+from tertulia.state.meeting import Meeting
 from tertulia.state.records import Turn
 from tertulia.storage.store import SqlStore
 
@@ -320,6 +321,25 @@ def test_a_run_in_which_nobody_speaks_leaves_no_folder(cli: Cli, written: str) -
     before = contents(Path())
     cli("export", written, "mute", "--format", "sdialog", "--out", "folder").complains(2, "nobody speaks in run mute")
     assert contents(Path()) == before
+
+
+@pytest.mark.parametrize("format", ["dialogues", "messages", "sdialog"])
+def test_how_a_meeting_opened_stands_beside_what_was_said(cli: Cli, runs: Rehearsed, format: str) -> None:
+    run, at = runs.store.run(runs.meeting), ("--store", str(runs.path))
+    with SqlStore.open(runs.path) as store:
+        start = store.start(runs.meeting)
+    assert isinstance(start, Meeting)
+    assert start.opening is not None
+    assert cli("export", run.id, "--format", format, "--out", "run.json", *at).code == 0
+    written = json.loads(Path("run.json").read_text("utf-8"))
+    beside = written["notes"]["tertulia"] if format == "sdialog" else written
+    assert beside["opening"] == {"speaker": start.opening.speaker, "text": start.opening.text}
+    spoken = written[{"dialogues": "dialogue", "messages": "messages", "sdialog": "turns"}[format]]
+    assert len(spoken) == len(said(run))
+    measured = [cli("metrics", each, "--embedder", "rehearsal", "--json", *at).json for each in ("run.json", run.id)]
+    assert measured[0]["cases"] == measured[1]["cases"]
+    cli("export", runs.dialogue, "--format", format, "--out", "two.json", *at)
+    assert '"opening": null' in Path("two.json").read_text("utf-8")
 
 
 def table(text: str) -> list[dict[str, str]]:

@@ -9,7 +9,7 @@ from tertulia.state.cognition import Call
 from tertulia.state.csv_rows import csv_rows
 from tertulia.state.documents import Document
 from tertulia.state.errors import UsageError
-from tertulia.state.meeting import Start
+from tertulia.state.meeting import Meeting, Start
 from tertulia.state.records import RunRecord
 from tertulia.state.store import Store
 from tertulia.state.written_files import STANDARD_OUTPUT
@@ -71,12 +71,14 @@ def exported_lines(store: Store, runs: Iterable[RunRecord], format: Format) -> I
             yield from map(json.dumps, run_records(store, run, start))
             continue
         dialogue = dialogue_of_run(store, run)
+        opening = start.opening if isinstance(start, Meeting) else None
         if format == "dialogues":
-            yield json.dumps(as_dialogue(run, dialogue))
+            yield json.dumps(as_dialogue(run, dialogue, opening))
         elif format == "messages":
-            yield json.dumps(as_messages(run, dialogue))
+            yield json.dumps(as_messages(run, dialogue, opening))
         else:
-            yield json.dumps(as_sdialog(run, dialogue, _personas(start, {name for name, _ in dialogue})), indent=2)
+            personas = _personas(start, {name for name, _ in dialogue})
+            yield json.dumps(as_sdialog(run, dialogue, personas, opening), indent=2)
 
 
 def _table(store: Store, runs: Iterable[RunRecord]) -> Iterator[Sequence[object]]:

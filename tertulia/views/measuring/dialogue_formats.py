@@ -8,7 +8,8 @@
 | `jsonl` | a record with its `kind`: `run` begins a dialogue, `turn` follows | `scenario` |
 
 Files of this program in the first three formats name the run too, under `run` (in SDialog's, under `notes`), so that
-runs can be told apart by their parameters, and one that is given twice is counted once.
+runs can be told apart by their parameters, and one that is given twice is counted once. The given line with which a
+meeting opens stands beside the utterances, as `opening`: it is not the run's, and no measure counts it.
 
 1. A message counts if its role is `user` or `assistant`, and its content a text, or parts of which some are texts. Its
    speaker is its `name`, else its role.
@@ -29,7 +30,7 @@ from pydantic import ValidationError
 from tertulia.metrics.diversity import Dialogue
 from tertulia.nodes.shared.line_faults import FAULTS, Fault
 from tertulia.state.errors import UsageError
-from tertulia.state.records import Record, RunRecord
+from tertulia.state.records import Record, RunRecord, Utterance
 
 #: A JSON object of a file, after its file and line in words.
 Entry = tuple[str, dict[str, Any]]
@@ -87,23 +88,28 @@ def reader_of(first: Mapping[str, Any]) -> Reader:
 # --- writing --------------------------------------------------------------------------------------------------------
 
 
-def as_dialogue(run: RunRecord, dialogue: Dialogue) -> dict[str, Any]:
+def as_dialogue(run: RunRecord, dialogue: Dialogue, opening: Utterance | None = None) -> dict[str, Any]:
     """Return the dialogue of a run as the `dialogues` format has it."""
     lines = [[speaker, text] for speaker, text in dialogue]
-    return {"case": run.scenario, "dialogue": lines, "rehearsed": run.rehearsed, "run": _identity(run)}
+    return {"case": run.scenario, "dialogue": lines, **_about(run, opening)}
 
 
-def as_messages(run: RunRecord, dialogue: Dialogue) -> dict[str, Any]:
+def as_messages(run: RunRecord, dialogue: Dialogue, opening: Utterance | None = None) -> dict[str, Any]:
     """Return the dialogue of a run as chat messages: the first speaker is the user, all others the assistant."""
     first = dialogue[0][0]
     messages = [
         {"role": "user" if speaker == first else "assistant", "name": speaker, "content": text}
         for speaker, text in dialogue
     ]
-    return {"messages": messages, "case": run.scenario, "rehearsed": run.rehearsed, "run": _identity(run)}
+    return {"messages": messages, "case": run.scenario, **_about(run, opening)}
 
 
-def as_sdialog(run: RunRecord, dialogue: Dialogue, personas: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def as_sdialog(
+    run: RunRecord,
+    dialogue: Dialogue,
+    personas: Mapping[str, Mapping[str, Any]],
+    opening: Utterance | None = None,
+) -> dict[str, Any]:
     """Return the dialogue of a run, at least one utterance, as SDialog has it, with the persona of each speaker."""
     return {
         "timestamp": f"{run.created.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
@@ -115,13 +121,14 @@ def as_sdialog(run: RunRecord, dialogue: Dialogue, personas: Mapping[str, Mappin
         "personas": {name: dict(persona) for name, persona in personas.items()},
         "scenario": run.scenario,
         "turns": [{"speaker": speaker, "text": text} for speaker, text in dialogue],
-        "notes": {"tertulia": {"rehearsed": run.rehearsed, "run": _identity(run)}},
+        "notes": {"tertulia": _about(run, opening)},
     }
 
 
-def _identity(run: RunRecord) -> dict[str, Any]:
-    """Return the fields that distinguish a run, as `ExportedRun` reads them."""
-    return run.model_dump(mode="json", include=set(ExportedRun.model_fields))
+def _about(run: RunRecord, opening: Utterance | None) -> dict[str, Any]:
+    """Return what is told of a run beside its utterances: `ExportedRun`, whether it is rehearsed, and its opening."""
+    identity = run.model_dump(mode="json", include=set(ExportedRun.model_fields))
+    return {"rehearsed": run.rehearsed, "run": identity, "opening": opening and opening.model_dump(mode="json")}
 
 
 # --- dialogues, one an object ---------------------------------------------------------------------------------------
