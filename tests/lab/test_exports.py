@@ -17,13 +17,15 @@ from support.exported_runs import Rehearsed, rehearse_all, said
 from support.stored import a_candidate, a_case, a_prompt, a_run, a_turn_record, write_turn
 
 import tertulia as tt
-from tertulia.lab.exports.dataset import COLUMNS
+from tertulia.lab.exports.columns import COLUMNS, table_of
 from tertulia.nodes.conversation.seat import write_by_hand
 from tertulia.state.errors import UsageError
 from tertulia.state.line_edit import EDITED_ATTEMPT
 from tertulia.state.meeting import Meeting
 from tertulia.state.records import Turn
 from tertulia.storage.store import SqlStore
+
+PAGE = Path(__file__).parents[2] / "docs" / "exports.md"
 
 #: Formats of other tools, each with the name of a file or a folder.
 TOOLS = [("inspect", "out.json"), ("otel", "out"), ("dataset", "out"), ("mlflow", "out")]
@@ -163,11 +165,38 @@ def test_every_row_has_the_declared_columns(export: Callable[..., Any], runs: Re
         assert rows
         for row in rows:
             assert row.keys() == columns.keys()
-            for column, kind in columns.items():
-                if not isinstance(kind, str):
-                    assert all(item.keys() == kind.keys() for item in row[column])
+            for column, about in columns.items():
+                if not isinstance(about.kind, str):
+                    assert all(item.keys() == about.kind.keys() for item in row[column])
         if name == "prompts":
             assert len({row["prompt"] for row in rows}) == len(rows)
+
+
+def test_every_column_is_explained_in_the_card_and_in_the_documentation(
+    export: Callable[..., Any], runs: Rehearsed
+) -> None:
+    export(runs.dialogue, runs.meeting, "--format", "dataset", "--out", "set")
+    card, page = Path("set/README.md").read_text("utf-8"), PAGE.read_text("utf-8")
+    for name in COLUMNS:
+        assert f"## {name}\n\n{table_of(name)}" in card
+        assert f"### {name}\n\n{table_of(name)}" in page
+
+
+def test_a_data_set_tells_how_a_run_ended_and_what_is_of_its_parent(cli: Cli, runs: Rehearsed) -> None:
+    shutil.copy(runs.path, "tertulia.db")
+    with SqlStore.open(Path("tertulia.db")) as store:
+        store.set_status(runs.fork, "interrupted", "200 tokens are used up", "budget")
+    cli("export", runs.fork, "--format", "dataset", "--out", "set")
+    (row,) = [json.loads(line) for line in Path("set/conversations.jsonl").read_text("utf-8").splitlines()]
+    assert (row["status"], row["ended_by"], row["error"]) == ("interrupted", "budget", "200 tokens are used up")
+    assert (row["turns"], row["parent_turn"], row["rewritten"], row["cohort"]) == (3, 3, False, None)
+    for name in ("turns", "units"):
+        rows = [json.loads(line) for line in Path(f"set/{name}.jsonl").read_text("utf-8").splitlines()]
+        assert {(row["turn"], row["inherited"]) for row in rows} == {(1, True), (2, True), (3, False)}
+    root = attributes(spans_of(cli("export", runs.fork, "--format", "otel").out)[0])
+    assert (root["tertulia.ended_by"], root["tertulia.error"]) == ("budget", "200 tokens are used up")
+    cli("export", runs.fork, "--format", "mlflow", "--out", "mlruns")
+    assert [tag.read_text() for tag in Path("mlruns").glob("*/*/tags/tertulia.ended_by")] == ["budget"]
 
 
 def test_units_are_those_of_the_store(export: Callable[..., Any], runs: Rehearsed) -> None:

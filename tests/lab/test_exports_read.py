@@ -7,7 +7,7 @@ import pytest
 from support.exported_runs import Rehearsed, rehearse_all, said
 from support.exports_read import read_by
 
-from tertulia.lab.exports.dataset import COLUMNS
+from tertulia.lab.exports.columns import COLUMNS
 
 pytestmark = pytest.mark.full
 

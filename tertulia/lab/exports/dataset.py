@@ -10,8 +10,8 @@
 | `calls` | a call of a model |
 | `prompts` | a prompt of a turn or a call, once, by its content hash |
 
-Columns are named as in the views of a store (docs/data.md). The card declares their types, so that a column in which
-nothing is known has its type too. A configuration without a row is left out.
+The card declares the types of the columns, so that one in which nothing is known has its type too, and tells what they
+mean. A configuration without a row is left out.
 """
 
 import json
@@ -20,52 +20,12 @@ from itertools import chain
 
 import yaml
 
+from tertulia.lab.exports.columns import COLUMNS, table_of
 from tertulia.lab.exports.folder_file import FolderFile
 from tertulia.lab.exports.recorded import RecordedRun, prompt_messages
 from tertulia.state.documents import Document
 from tertulia.state.records import order_of
 from tertulia.views.measuring.costs import calls_and_payers
-
-_TEXT, _COUNT, _NUMBER, _FLAG = "string", "int64", "float64", "bool"
-
-#: The types of columns by configuration: of one value, or of a list of objects.
-Columns = Mapping[str, str | Mapping[str, str]]
-
-_MADE_WITH: Columns = {
-    **dict.fromkeys(("run", "scenario", "kind", "model", "embedder", "seed", "order", "status", "created"), _TEXT),
-    **{"rehearsed": _FLAG, "removal_factor": _NUMBER, "label": _TEXT, "parent_run": _TEXT, "parent_turn": _COUNT},
-    **{"experiment": _TEXT, "setting": _TEXT, "case": _TEXT, "trial": _COUNT},
-}
-
-COLUMNS: Mapping[str, Columns] = {
-    "conversations": {
-        **_MADE_WITH,
-        "situation": _TEXT,
-        "participants": {"name": _TEXT, "persona": _TEXT},
-        "messages": {"role": _TEXT, "name": _TEXT, "content": _TEXT},
-        "figures": {"metric": _TEXT, "value": _NUMBER},
-        "parameters": _TEXT,
-    },
-    "turns": {
-        **{"run": _TEXT, "turn": _COUNT, "round": _COUNT, "part": _TEXT, "speaker": _TEXT},
-        **{"text": _TEXT, "sim_time_s": _NUMBER, "ended": _FLAG, "prompt": _TEXT, "line_scored_by": _TEXT},
-        **{"scored_by": _TEXT},
-        **{"removal_factor": _NUMBER, "removal_factor_reached": _NUMBER, "removed_units": _COUNT},
-        **{"removed_items": _COUNT, "rollbacks": _COUNT, "inconsistency": _NUMBER, "judged_by": _TEXT},
-        "candidates": {"attempt": _COUNT, "origin": _TEXT, "text": _TEXT, "inconsistency": _NUMBER},
-    },
-    "units": {
-        **{"run": _TEXT, "turn": _COUNT, "part": _TEXT, "position": _COUNT, "unit": _TEXT, "block": _TEXT},
-        **{"kind": _TEXT, "removable": _FLAG, "text": _TEXT, "line_score": _NUMBER, "score": _NUMBER},
-        **{"removed": _COUNT},
-    },
-    "calls": {
-        **{"run": _TEXT, "round": _COUNT, "agent": _TEXT, "node": _TEXT, "attempt": _COUNT, "kind": _TEXT},
-        **{"model": _TEXT, "prompt": _TEXT, "parameters": _TEXT, "reply": _TEXT, "replies": _COUNT, "results": _TEXT},
-        **{"prompt_tokens": _COUNT, "reply_tokens": _COUNT, "seconds": _NUMBER, "inherited": _FLAG},
-    },
-    "prompts": {"prompt": _TEXT, "speaker": _TEXT, "layout": _TEXT, "messages": {"role": _TEXT, "content": _TEXT}},
-}
 
 
 def dataset_files(runs: Sequence[RecordedRun]) -> Iterator[FolderFile]:
@@ -97,16 +57,23 @@ def _card(runs: Sequence[RecordedRun], rows: Mapping[str, int]) -> str:
         "configs": [
             {"config_name": name, "data_files": f"{name}.jsonl", "default": name == "conversations"} for name in rows
         ],
-        "dataset_info": [{"config_name": name, "features": _features(COLUMNS[name])} for name in rows],
+        "dataset_info": [
+            {
+                "config_name": name,
+                "features": _features({column: about.kind for column, about in COLUMNS[name].items()}),
+            }
+            for name in rows
+        ],
     }
     scenarios = ", ".join(dict.fromkeys(run.run.scenario for run in runs))
     models = ", ".join(dict.fromkeys(run.run.model for run in runs))
     rehearsed = "\nA stand-in without weights spoke: the words mean nothing.\n" if _is_rehearsed(runs) else ""
+    tables = "".join(f"\n## {name}\n\n{table_of(name)}" for name in rows)
     counts = "\n".join(f"| `{name}` | {count} |" for name, count in rows.items())
     return (
         f"---\n{yaml.safe_dump(head, sort_keys=False)}---\n# {len(runs)} conversations of Tertulia\n\n"
-        f"Scenarios: {scenarios}. Models: {models}. What the columns are: docs/exports.md of Tertulia.\n{rehearsed}\n"
-        f"| configuration | rows |\n|---|---|\n{counts}\n"
+        f"Scenarios: {scenarios}. Models: {models}.\n{rehearsed}\n"
+        f"| configuration | rows |\n|---|---|\n{counts}\n{tables}"
     )
 
 
@@ -114,7 +81,7 @@ def _is_rehearsed(runs: Sequence[RecordedRun]) -> bool:
     return any(run.run.rehearsed for run in runs)
 
 
-def _features(columns: Columns) -> list[Document]:
+def _features(columns: Mapping[str, str | Mapping[str, str]]) -> list[Document]:
     return [
         {"name": name, "dtype": kind} if isinstance(kind, str) else {"name": name, "list": _features(kind)}
         for name, kind in columns.items()
@@ -132,9 +99,12 @@ def _conversations(run: RecordedRun) -> Iterator[Document]:
     yield {
         **{"run": record.run, "scenario": record.scenario, "kind": record.kind, "model": record.model},
         **{"embedder": record.embedder, "seed": str(record.seed), "order": order_of(record), "status": record.status},
+        **{"ended_by": record.ended_by, "error": record.error, "turns": record.turns},
         **{"created": run.created.isoformat(), "rehearsed": record.rehearsed, "removal_factor": factor},
         **{"label": record.label, "parent_run": parent[0], "parent_turn": parent[1]},
+        "rewritten": record.rewritten,
         **run.place(),
+        "cohort": record.trial.cohort if record.trial else None,
         "situation": run.situation(),
         "participants": [
             {"name": name, "persona": persona.model_dump_json(exclude_none=True)} for name, persona in personas.items()
@@ -158,7 +128,7 @@ def _turns(run: RecordedRun) -> Iterator[Document]:
         turn = record.turn.model_dump(mode="json")
         yield {
             **{"run": run.run.run, "turn": turn["turn"], "round": turn["round"], "part": line.part},
-            **{"speaker": turn["speaker"], "text": turn["text"]},
+            **{"speaker": turn["speaker"], "text": turn["text"], "origin": line.origin},
             **{"sim_time_s": turn["sim_time_s"], "ended": turn["ended"], "prompt": record.prompt},
             **{"line_scored_by": record.line_scored_by, "scored_by": record.scored_by},
             **{"removal_factor": details.removal_factor},
@@ -169,6 +139,7 @@ def _turns(run: RecordedRun) -> Iterator[Document]:
                 candidate.model_dump(include={"attempt", "origin", "text", "inconsistency"})
                 for candidate in details.candidates
             ],
+            "inherited": run.inherits(line.turn),
         }
 
 
@@ -179,7 +150,7 @@ def _units(run: RecordedRun) -> Iterator[Document]:
                 **{"run": run.run.run, "turn": line.turn, "part": line.part, "position": position, "unit": unit.id},
                 **{"block": unit.block, "kind": unit.kind, "removable": unit.removable, "text": unit.text},
                 **{"line_score": (line.details.record.line_scores or {}).get(unit.id)},
-                **{"score": score, "removed": removed},
+                **{"score": score, "removed": removed, "inherited": run.inherits(line.turn)},
             }
 
 

@@ -116,6 +116,10 @@ class RecordedRun:
             now = then
         return rounds
 
+    def inherits(self, turn: int) -> bool:
+        """Return whether a turn is its parent's."""
+        return self.run.parent is not None and turn < self.run.parent[1]
+
     @property
     def created(self) -> datetime:
         """When it was begun, in UTC."""

@@ -50,7 +50,7 @@ def _spans(run: RecordedRun) -> Iterator[Document]:
     calls, record, begin = run.calls(), run.run, run.created.timestamp()
     lines: dict[int, list[Line]] = {}
     for line in run.lines():
-        if record.parent is None or line.turn >= record.parent[1]:
+        if not run.inherits(line.turn):
             lines.setdefault(line.turn, []).append(line)
     end = max((call.ends for of_round in calls.values() for call in of_round), default=begin)
     root = _span(run, (), f"invoke_workflow {record.scenario}", begin, end, _of_run(run))
@@ -139,6 +139,8 @@ def _of_run(run: RecordedRun) -> dict[str, Value]:
         "gen_ai.request.model": record.model,
         "tertulia.kind": record.kind,
         "tertulia.status": record.status,
+        "tertulia.ended_by": record.ended_by,
+        "tertulia.error": record.error,
         "tertulia.rehearsed": record.rehearsed,
         "tertulia.seed": str(record.seed),  # it may have more than 64 bits
         "tertulia.removal_factor": float(factor) if isinstance(factor, int | float) else None,

@@ -158,6 +158,7 @@ def _tags(run: RecordedRun) -> dict[str, str]:
         "tertulia.rehearsed": str(record.rehearsed).lower(),
         "tertulia.label": record.label,
         "tertulia.parent": f"{record.parent[0]}@{record.parent[1]}" if record.parent else None,
+        "tertulia.ended_by": record.ended_by,
         "tertulia.error": record.error,
     }
     return {name: text for name, text in tags.items() if text}
