@@ -40,8 +40,8 @@ def run_race(
 
     Willingness is evaluated when the round begins, and again every Δt until an agent is willing; then the willing draw
     their latencies, and those that wait for another, asked by name and willing to answer, add `YIELD_S`. An agent that
-    leaves before their first word does not get the floor. A tie is resolved by a draw among those in time. The round is a
-    silence if the first word would come after `silence_s`, or nobody becomes willing.
+    leaves before their first word does not get the floor. A tie is resolved by a draw among those in time. The round is
+    a silence if the first word would come after `silence_s`, or nobody becomes willing.
 
     Args:
         silence_s: Seconds since the last word, when the round begins.
