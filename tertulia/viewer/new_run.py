@@ -19,8 +19,7 @@ from tertulia.worlds.characters.draft import ImportedPerson
 from tertulia.worlds.characters.reading import joined
 from tertulia.worlds.characters.scenario import after_memories, scenario_of, scenario_text
 from tertulia.worlds.characters.writing import file_name
-from tertulia.worlds.meeting_file import duplicate_names
-from tertulia.worlds.scenario_parts import read_time
+from tertulia.worlds.scenario_parts import duplicate_names, read_time
 
 #: The most people that are typed, characters of a name or a place, memories of a person, and rounds.
 _MOST_TYPED, _LONGEST_NAME, _MOST_MEMORIES, _MOST_ROUNDS = 6, 80, 200, 10_000

@@ -28,13 +28,12 @@ limits: {rounds: 40}
 
 import math
 import re
-import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from datetime import time as clock_time
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BeforeValidator, Field, PlainValidator
+from pydantic import Field, PlainValidator
 
 from tertulia.state.errors import ScenarioError
 from tertulia.state.meeting import EMOTIONS, Attendee, LatencyClass, Meeting, WillingnessWeights
@@ -49,6 +48,7 @@ from tertulia.worlds.scenario_parts import (
     Text,
     Time,
     bad_parameters,
+    duplicate_names,
     late_memories,
     odd_people,
     read_time,
@@ -89,17 +89,6 @@ def meeting_schema_condition() -> dict[str, Any]:
     return {"anyOf": [*({"required": [field]} for field in _FIELDS_OF_A_MEETING), many]}
 
 
-def _read_name(value: Any) -> Any:
-    text = value.strip() if isinstance(value, str) else ""
-    odd = next((char for char in text if unicodedata.category(char) in ("Cc", "Zl", "Zp", "Cs")), None)
-    if odd is not None:
-        is_break = odd in "\n\r\x0b\x0c\x85\u2028\u2029"
-        what = "a line break" if is_break else f"the control character U+{ord(odd):04X}"
-        words = f"a name stands on one line, without control characters; this has {what}: {shown(value)}"
-        raise complete_problem(words)
-    return value
-
-
 def _read_scheduled_time(value: Any) -> datetime | clock_time:
     clock = _CLOCK.fullmatch(value) if isinstance(value, str) else None
     if clock is None:
@@ -129,7 +118,6 @@ def _read_latency(value: Any) -> LatencyClass | tuple[float, float]:
     return found
 
 
-Name = Annotated[Text, BeforeValidator(_read_name)]
 Emotion = Annotated[str, one_of("emotion", EMOTIONS)]
 OrderName = Annotated[str, one_of("order", get_args(Order))]
 ScheduledTime = Annotated[datetime | clock_time, PlainValidator(_read_scheduled_time, json_schema_input_type=str)]
@@ -176,7 +164,6 @@ class Limits(Part):
 class MeetingPerson(ScenarioPerson):
     """A participant of a meeting: a person, and how they come, wait and speak up."""
 
-    name: Name
     emotion: Emotion = Field(default="calm", description="what they feel at the start")
     schedule: Schedule = Schedule()
     latency: Latency | None = Field(
@@ -352,17 +339,6 @@ def _out_of_reach(weights: Mapping[str, WillingnessWeights], threshold: float) -
         f"nobody can reach willingness_threshold={threshold:g}: the highest weights, those of {highest!r}, add up to "
         f"{weights[highest].total:g}; raise them, or lower it"
     )
-
-
-def duplicate_names(names: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Yield repeated names by place; letter case, kinds of spaces and composed letters make no difference."""
-    seen: dict[str, str] = {}
-    for number, name in enumerate(names):
-        folded = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
-        if folded in seen:
-            before = "" if seen[folded] == name else f", as {seen[folded]!r}"
-            yield number, f"{name!r} is there already{before}; give them names that differ"
-        seen[folded] = name
 
 
 def _not_a_participant(name: str, names: Iterable[str]) -> str:

@@ -42,6 +42,7 @@ from tertulia.worlds.scenario_parts import (
     Text,
     Time,
     bad_parameters,
+    duplicate_names,
     late_memories,
     odd_people,
     too_late,
@@ -102,8 +103,8 @@ class TwoPartyScenario(Composed):
     def problems(self) -> Iterator[Problem]:
         """Yield the problems that no field shows by itself, with their location in the file."""
         names = [person.name for person in self.participants]
-        if names[0] == names[1]:
-            yield ("participants", 1, "name"), f"both are called {names[0]!r}; give them names that differ"
+        for number, words in duplicate_names(names):
+            yield ("participants", number, "name"), words
         yield from late_memories(self.participants, self.time)
         yield from odd_people(self.participants)
         for number, dialogue in enumerate(self.previous_dialogues):

@@ -1,7 +1,8 @@
 """The parts that scenario files of both kinds share: texts, times, people, memories, parameters and nodes."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
@@ -41,6 +42,17 @@ def _read_text(value: Any) -> Any:
     return {"text": value} if isinstance(value, str) else value
 
 
+def _read_name(value: Any) -> Any:
+    text = value.strip() if isinstance(value, str) else ""
+    odd = next((char for char in text if unicodedata.category(char) in ("Cc", "Zl", "Zp", "Cs")), None)
+    if odd is not None:
+        is_break = odd in "\n\r\x0b\x0c\x85\u2028\u2029"
+        what = "a line break" if is_break else f"the control character U+{ord(odd):04X}"
+        words = f"a name stands on one line, without control characters; this has {what}: {shown(value)}"
+        raise complete_problem(words)
+    return value
+
+
 def _read_parameter(value: Any) -> Any:
     if isinstance(value, str | int | float | None):
         return value
@@ -48,6 +60,7 @@ def _read_parameter(value: Any) -> Any:
 
 
 Text = Annotated[str, Field(min_length=1)]
+Name = Annotated[Text, BeforeValidator(_read_name)]
 Time = Annotated[datetime, BeforeValidator(read_time, json_schema_input_type=str)]
 ParameterValue = Annotated[
     Any, BeforeValidator(_read_parameter, json_schema_input_type=str | int | float | bool | None)
@@ -150,7 +163,7 @@ class ScenarioPerson(Part):
 
     model_config = ConfigDict(json_schema_extra=with_synonyms)
 
-    name: Text
+    name: Name
     age: int | None = Field(default=None, ge=0)
     occupation: Text | None = Field(default=None, description="their work")
     character: Text | None = Field(default=None, description="in words")
@@ -208,6 +221,17 @@ class ScenarioPerson(Part):
             for number, memory in enumerate(self.memories, start=1)
         )
         return tuple(sorted(memories, key=lambda memory: memory.created))
+
+
+def duplicate_names(names: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Yield repeated names by place; letter case, kinds of spaces and composed letters make no difference."""
+    seen: dict[str, str] = {}
+    for number, name in enumerate(names):
+        folded = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+        if folded in seen:
+            before = "" if seen[folded] == name else f", as {seen[folded]!r}"
+            yield number, f"{name!r} is there already{before}; give them names that differ"
+        seen[folded] = name
 
 
 def late_memories(people: Sequence[ScenarioPerson], time: datetime) -> Iterator[Problem]:

@@ -79,7 +79,11 @@ def test_a_case_and_a_meeting_are_made_of_people_from_a_list_or_a_generator() ->
             "participants[2].name: 'JAMILA HARTNOLL' is there already, as 'Jamila Hartnoll'; give them names that",
         ),
         (lambda: Meeting("m", two()[0], time=TIME), "participants: takes a list of people"),  # type: ignore[arg-type]
-        (lambda: Case("c", [two()[0]] * 2, time=TIME), "both are called 'Jamila Hartnoll'"),
+        (lambda: Case("c", [two()[0]] * 2, time=TIME), "'Jamila Hartnoll' is there already; give"),
+        (
+            lambda: Case("c", [Person(name=name, memories=["m"]) for name in ("tom", "Tom")], time=TIME),
+            "participants[1].name: 'Tom' is there already, as 'tom'",
+        ),
         (
             lambda: Case("c", [two()[0], Person(name="B", memories=["m"], emotion="glad")], time=TIME),
             "participants[1].emotion: is not a field here, but in a meeting; tertulia.Meeting makes one",

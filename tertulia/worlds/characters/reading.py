@@ -20,7 +20,7 @@ from tertulia.worlds.characters.containers import JPEG, MOST_TEXT, PNG, ZIP, chu
 from tertulia.worlds.characters.draft import OF_FILE, OF_PROGRAM, PICTURE, Draft, ImportedPerson, errors_at, with_name
 from tertulia.worlds.characters.macros import CHAR
 from tertulia.worlds.characters.tables import are_people, canonical, csv_rows, read_rows
-from tertulia.worlds.meeting_file import duplicate_names
+from tertulia.worlds.scenario_parts import duplicate_names
 from tertulia.worlds.yaml_file import MAX_DEPTH, YamlFile
 
 #: The largest file that is read, with its pictures.
