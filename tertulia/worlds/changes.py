@@ -3,22 +3,22 @@
 Fields have the names, and take the values, that they have in a scenario file.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
 from tertulia.state.album import Population, Villager
-from tertulia.state.errors import NotFoundError, UsageError, nearest_hint
+from tertulia.state.errors import NotFoundError, ScenarioError, UsageError, nearest_hint
 from tertulia.state.meeting import Attendee, Meeting, Start
 from tertulia.state.records import Case, Memory, Participant, Persona, Stream
 from tertulia.state.wrong_values import value_problem
-from tertulia.worlds.meeting_file import MeetingPerson
+from tertulia.worlds.meeting_file import MeetingPerson, odd_mechanisms
 from tertulia.worlds.person_fields import field_named
 from tertulia.worlds.pictures import checked_text
-from tertulia.worlds.scenario_parts import LONG_KNOWN, ScenarioPerson
-from tertulia.worlds.yaml_file import unknown
+from tertulia.worlds.scenario_parts import LONG_KNOWN, ScenarioPerson, odd_person
+from tertulia.worlds.yaml_file import YamlFile
 
 #: Fields of a person that can't change in mid-run, with the reason.
 _FIXED = {
@@ -27,18 +27,32 @@ _FIXED = {
     "schedule": "the clock of the turns before the fork rests on who came and went",
 }
 
+#: What a change is of: a name and a field, and maybe its part.
+_Place = tuple[str, ...]
 
-def with_person(start: Start, path: str, value: str) -> Start:
-    """Return the start of a run with a field of a participant changed; of a villager, with a property.
+
+def with_people(start: Start, changes: Iterable[tuple[str, str]]) -> Start:
+    """Return the start of a run with fields of participants changed, each once; of villagers, with properties.
 
     Args:
-        path: `NAME.FIELD`, or `NAME.weights.PART`; `NAME.PROPERTY` of a villager.
-        value: The new value, in YAML.
+        changes: Of each change the path and the new value in YAML. A path is `NAME.FIELD`, or `NAME.weights.PART`;
+            `NAME.PROPERTY` of a villager.
 
     Raises:
         NotFoundError: There is no such participant.
-        UsageError: There is no such field, it can't change, or the value is not acceptable.
+        UsageError: There is no such field, it can't change, it is changed twice, or the value is not acceptable.
     """
+    changed: dict[_Place, str] = {}
+    for path, value in changes:
+        start, place = _with_person(start, path, value)
+        for earlier, given in changed.items():
+            if all(a == b for a, b in zip(earlier, place, strict=False)):  # a part is changed with the whole too
+                raise UsageError(f"{given} and {path} both change {'.'.join(place)}; keep one of the two")
+        changed[place] = path
+    return start
+
+
+def _with_person(start: Start, path: str, value: str) -> tuple[Start, _Place]:
     name, field = _split(start, path)
     if isinstance(start, Population):
         return _with_property(start, start.participant(name), path, field, value)
@@ -50,10 +64,7 @@ def with_person(start: Start, path: str, value: str) -> Start:
     if head not in kind.model_fields or (part and head != "weights"):
         raise UsageError(f"{path}: unknown field{nearest_hint(field, set(kind.model_fields) - set(_FIXED))}")
     participant = start.participant(name)
-    try:
-        parsed = yaml.safe_load(value)
-    except (yaml.YAMLError, ValueError, LookupError, RecursionError):
-        raise UsageError(f"{path}={value}: not YAML; put quotes around it") from None
+    parsed = _parsed(path, value)
     if part:
         assert isinstance(participant, Attendee)
         parsed = {**participant.weights.model_dump(), part: parsed}
@@ -61,14 +72,26 @@ def with_person(start: Start, path: str, value: str) -> Start:
         person = kind.model_validate({"name": name, head: parsed})
     except ValidationError as error:
         raise UsageError(f"{path}={value}: {value_problem(error.errors()[0])}") from None
-    if strangers := set(person.relations) - set(start.names):
-        raise UsageError(f"{path}: {_no_participant(min(strangers), start)}")
-    return _with_participant(start, participant.model_copy(update=_changed_fields(person, participant)))
+    for _, words in odd_person(person, start.names):
+        raise UsageError(f"{path}={value}: {words}")
+    (changed,) = person.model_fields_set - {"name"}  # words among traits are the character
+    update = _changed_fields(person, changed, participant)
+    place = (name, changed, part) if part else (name, changed)
+    return _with_participant(start, participant.model_copy(update=update)), place
 
 
-def _changed_fields(person: ScenarioPerson, participant: Participant) -> dict[str, Any]:
+def _parsed(path: str, value: str) -> Any:
+    """Return a value as a scenario file with it has it."""
+    try:
+        file = YamlFile.of_text(Path(path), value)
+    except ScenarioError as error:
+        remedy = "; put quotes around a text" if ": not YAML: " in str(error) else ""
+        raise UsageError(f"{error}{remedy}") from None
+    return None if file.root is None else file.values
+
+
+def _changed_fields(person: ScenarioPerson, field: str, participant: Participant) -> dict[str, Any]:
     """Return the fields of a participant's record that the one given field of a scenario file fills."""
-    (field,) = person.model_fields_set - {"name"}
     if field in Persona.model_fields:
         changed = getattr(person.persona(), field)
         return {"persona": participant.persona.model_copy(update={field: changed})}
@@ -114,14 +137,17 @@ def without_memory(
 
 
 def with_mechanisms(start: Start, names: Sequence[str], available: Sequence[str]) -> Start:
-    """Return a meeting with these mechanisms; `UsageError` for another kind of start or an unknown mechanism."""
+    """Return a meeting with these mechanisms.
+
+    Raises:
+        UsageError: It is no meeting, or a mechanism is unknown or stands twice.
+    """
     if not isinstance(start, Meeting):
         kind = "an album chat" if isinstance(start, Population) else "a dialogue of two"
         raise UsageError(f"{kind} has no mechanisms; leave --mechanisms out")
-    for name in names:
-        if name not in available:
-            raise UsageError(unknown("mechanism", name, available))
-    return start.model_copy(update={"mechanisms": tuple(dict.fromkeys(names))})
+    for _, words in odd_mechanisms(names, available):
+        raise UsageError(words)
+    return start.model_copy(update={"mechanisms": tuple(names)})
 
 
 def _with_participant(start: Start, changed: Participant) -> Start:
@@ -139,7 +165,7 @@ def _replaced(people: Sequence[Participant], changed: Participant) -> list[Parti
     return [changed if person.persona.name == changed.persona.name else person for person in people]
 
 
-def _with_property(start: Population, villager: Villager, path: str, property: str, value: str) -> Start:
+def _with_property(start: Population, villager: Villager, path: str, property: str, value: str) -> tuple[Start, _Place]:
     known = {name.casefold(): name for name, _ in villager.properties}
     changed = known.get(property.casefold())
     if changed is None:
@@ -149,7 +175,8 @@ def _with_property(start: Population, villager: Villager, path: str, property: s
     except ValueError as error:
         raise UsageError(f"{path}={value}: {error}") from None
     properties = tuple((name, text if name == changed else kept) for name, kept in villager.properties)
-    return _with_participant(start, villager.model_copy(update={"properties": properties}))
+    changed_villager = villager.model_copy(update={"properties": properties})
+    return _with_participant(start, changed_villager), (villager.persona.name, changed)
 
 
 def _split(start: Start, path: str) -> tuple[str, str]:

@@ -28,7 +28,7 @@ limits: {rounds: 40}
 
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from datetime import time as clock_time
 from typing import Annotated, Any, Literal, get_args
@@ -236,11 +236,8 @@ class MeetingScenario(Composed):
         names = [person.name for person in self.participants]
         for number, words in duplicate_names(names):
             yield ("participants", number, "name"), words
-        for number, name in enumerate(self.mechanisms or ()):
-            if name in (self.mechanisms or ())[:number]:
-                yield ("mechanisms", number), f"{name!r} stands twice"
-            elif mechanisms is not None and name not in mechanisms:
-                yield ("mechanisms", number), unknown("mechanism", name, mechanisms)
+        for number, words in odd_mechanisms(self.mechanisms or (), mechanisms):
+            yield ("mechanisms", number), words
         yield from self._setting_problems()
         yield from late_memories(self.participants, self.time)
         yield from odd_people(self.participants)
@@ -322,6 +319,15 @@ class MeetingScenario(Composed):
             yield ("participants",), f"at the start there {'is one' if present else 'is nobody'}; it takes two to begin"
         if self.opening and self.opening.speaker not in present:
             yield ("opening", "speaker"), f"{self.opening.speaker!r} is not there yet; let one of those open who are"
+
+
+def odd_mechanisms(names: Sequence[str], known: Collection[str] | None) -> Iterator[tuple[int, str]]:
+    """Yield the names of mechanisms that stand twice, or are not known, by place; with `None`, any name is known."""
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            yield number, f"{name!r} stands twice"
+        elif known is not None and name not in known:
+            yield number, unknown("mechanism", name, known)
 
 
 def check_weights(meeting: Meeting, threshold: float) -> None:

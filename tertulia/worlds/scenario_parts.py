@@ -2,7 +2,7 @@
 
 import os
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
@@ -243,17 +243,22 @@ def late_memories(people: Sequence[ScenarioPerson], time: datetime) -> Iterator[
 
 
 def odd_people(people: Sequence[ScenarioPerson]) -> Iterator[Problem]:
-    """Yield two poles of one dimension, a relation to oneself, and one to a name that is a participant's misspelt."""
+    """Yield what is odd about each person (see `odd_person`), with its location in the file."""
     names = [person.name for person in people]
     for number, person in enumerate(people):
-        at = ("participants", number)
-        for index, words in doubled_poles(person.traits):
-            yield (*at, "traits", index), words
-        for partner in person.relations:
-            if partner == person.name:
-                yield (*at, "relations", partner), "stands for a relation to oneself"
-            elif partner not in names and (meant := misspelt(partner, names)):
-                yield (*at, "relations", partner), f"{shown(partner)} is no participant (did you mean {meant!r}?)"
+        for place, words in odd_person(person, names):
+            yield ("participants", number, *place), words
+
+
+def odd_person(person: ScenarioPerson, names: Collection[str]) -> Iterator[Problem]:
+    """Yield two poles of one dimension, a relation to oneself, and one to a name that is a participant's misspelt."""
+    for index, words in doubled_poles(person.traits):
+        yield ("traits", index), words
+    for partner in person.relations:
+        if partner == person.name:
+            yield ("relations", partner), "stands for a relation to oneself"
+        elif partner not in names and (meant := misspelt(partner, names)):
+            yield ("relations", partner), f"{shown(partner)} is no participant (did you mean {meant!r}?)"
 
 
 def too_late(late: datetime, time: datetime) -> str:

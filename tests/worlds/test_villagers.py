@@ -11,7 +11,7 @@ from tertulia.state.album import Population
 from tertulia.state.errors import NotFoundError, ScenarioError, UsageError
 from tertulia.state.parameters import ALBUM_CHAT, Parameters
 from tertulia.worlds.catalog import describe, list_cases, resolve, settings_of
-from tertulia.worlds.changes import with_mechanisms, with_memory, with_person
+from tertulia.worlds.changes import with_mechanisms, with_memory, with_people
 from tertulia.worlds.villagers import read_population
 
 
@@ -294,7 +294,7 @@ def test_the_catalogue_knows_villagers(tmp_path: Path) -> None:
 
 def test_a_fork_changes_a_property_of_a_villager() -> None:
     start = population(agents=2)
-    changed = with_person(start, "amaru quispe.hobby", "rowing: at night")
+    changed = with_people(start, [("amaru quispe.hobby", "rowing: at night")])
     assert dict(changed.participant("Amaru Quispe").properties)["Hobby"] == "rowing: at night"  # type: ignore[attr-defined]
     assert changed.names == start.names
     for path, value, words in [
@@ -303,7 +303,9 @@ def test_a_fork_changes_a_property_of_a_villager() -> None:
         ("Amaru Quispe.Hobby", "", "is empty"),
     ]:
         with pytest.raises(UsageError, match=words):
-            with_person(start, path, value)
+            with_people(start, [(path, value)])
+    with pytest.raises(UsageError, match=r"both change Amaru Quispe\.Hobby; keep one of the two"):
+        with_people(start, [("Amaru Quispe.Hobby", "rowing"), ("amaru quispe.hobby", "chess")])
     with pytest.raises(UsageError, match="a villager remembers the exchanges they had"):
         with_memory(start, "Noor Rahmani", "x")
     with pytest.raises(UsageError, match="an album chat has no mechanisms"):

@@ -114,7 +114,7 @@ class Additions:
         if not self.mechanisms or not isinstance(start, Meeting):
             return start
         added = (mechanism.name for mechanism in self.mechanisms)
-        return with_mechanisms(start, [*start.mechanisms, *added], known)
+        return with_mechanisms(start, list(dict.fromkeys([*start.mechanisms, *added])), known)
 
     def registry_of(self, extensions: Sequence[Extension]) -> "Registry":
         """Return the nodes and mechanisms of recorded extensions, which must be named here or trusted.

@@ -72,10 +72,9 @@ class StartChanges:
         Raises:
             TertuliaError: There is no such person, field, memory or mechanism.
         """
-        from tertulia.worlds.changes import with_mechanisms, with_memory, with_person, without_memory
+        from tertulia.worlds.changes import with_mechanisms, with_memory, with_people, without_memory
 
-        for path, value in self.person:
-            start = with_person(start, path, value)
+        start = with_people(start, self.person)
         for name, memory in self.forget:
             start = without_memory(start, name, memory, store.remembered)
         for name, text in self.remember:
