@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tertulia.runs.planning.forking import StartChanges, check_fork_of
+from tertulia.runs.planning.forking import NO_MECHANISM, StartChanges, check_fork_of
 from tertulia.state.errors import SettingError, UsageError
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.records import RunRecord
@@ -47,7 +47,9 @@ class ForkChanges:
         """The options and their values, each in one word: a value may begin with a dash."""
         words = [f"--{name}={value}" for name in _TEXTS if (value := getattr(self, name)) is not None]
         words += [f"--{option}={name}={value}" for option in _PAIRS for name, value in getattr(self, option)]
-        return words if self.mechanisms is None else [*words, f"--mechanisms={','.join(self.mechanisms)}"]
+        if self.mechanisms is None:
+            return words
+        return [*words, f"--mechanisms={','.join(self.mechanisms) or NO_MECHANISM}"]
 
     @property
     def of_the_start(self) -> StartChanges:

@@ -94,6 +94,8 @@ def test_every_kind_of_change(cli: Cli, meeting: str) -> None:
     for turn, names in (("3", 6), ("4", 2)):
         for mind in cli("show", fewer, "--turn", turn, "--json").json["cognition"]:
             assert len(mind["mechanisms"]) == names
+    without = forked(cli, meeting, *FOURTH, "--mechanisms", "none")
+    assert all(mind["mechanisms"] == {} for mind in cli("show", without, "--turn", "4", "--json").json["cognition"])
     longer = forked(cli, meeting, "--at", "6", "--rounds", "6")
     assert len(turns(cli, longer)) == 6
 
@@ -181,6 +183,8 @@ def test_forks_that_can_not_be(cli: Cli, meeting: str, dialogue: str) -> None:
     refused(meeting, "--at", "4", "--person", "Bob").complains(2, "KEY=VALUE")
     refused(meeting, "--at", "4", "--person", "Rob.emotion=sad").complains(3, "Rob", "Bob")
     refused(meeting, "--at", "4", "--mechanisms", "telepathy").complains(2, "telepathy")
+    refused(meeting, "--at", "4", "--mechanisms", "").complains(2, "names no mechanism; none switches all off")
+    refused(meeting, "--at", "4", "--mechanisms", ", ").complains(2, "names no mechanism; none switches all off")
     refused(meeting, "--at", "4", "--say", " ").complains(2, "--say")
     refused(meeting, "--at", "6", "--say", "Hm.").complains(3, "turn 6")
     refused(dialogue, "--at", "2", "--mechanisms", "time_analysis").complains(2, "dialogue")

@@ -228,6 +228,7 @@ def test_changes_become_options_in_one_word_each() -> None:
         "--forget=Ida Falk=memory_3",
         "--mechanisms=goal_summary,time_analysis",
     ]
+    assert read_changes({"mechanisms": []}).words == ["--mechanisms=none"]
 
 
 BAD: list[tuple[str, dict[str, Any], str]] = [

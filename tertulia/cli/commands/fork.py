@@ -42,7 +42,7 @@ ForgetOption = Annotated[
     list[str] | None, typer.Option(metavar="NAME=ID", help="Take a memory from somebody; may be repeated.")
 ]
 MechanismsOption = Annotated[
-    str | None, typer.Option(metavar="A,B,…", help="What agents of a group may switch on from here on.")
+    str | None, typer.Option(metavar="A,B,…", help="What agents of a group may switch on from here on, or none.")
 ]
 SayOption = Annotated[str | None, typer.Option(metavar="TEXT", help="Let the speaker of turn N say this, then go on.")]
 
@@ -75,14 +75,14 @@ class StartOptions:
 
     def changes(self) -> "StartChanges":
         """Return the changes; `UsageError` if one is not `NAME=VALUE`."""
-        from tertulia.runs.planning.forking import StartChanges
+        from tertulia.runs.planning.forking import StartChanges, read_mechanisms
 
         memory, names = "'NAME=The key is under the mat.'", self.mechanisms
         return StartChanges(
             person=tuple(read_pair("--person", given, "'NAME.emotion=annoyed'") for given in self.person or ()),
             remember=tuple(read_pair("--remember", given, memory) for given in self.remember or ()),
             forget=tuple(read_pair("--forget", given, "NAME=memory_3") for given in self.forget or ()),
-            mechanisms=None if names is None else [name.strip() for name in names.split(",") if name.strip()],
+            mechanisms=None if names is None else read_mechanisms(names),
         )
 
 

@@ -42,6 +42,18 @@ _OF_THE_POPULATION = ("villagers", "pictures", "agents", "album_pictures")
 _SUITS_THE_JUDGE = {"judge", "inconsistency_threshold"}
 
 
+#: The word for no mechanism at all, where mechanisms are named in one text.
+NO_MECHANISM = "none"
+
+
+def read_mechanisms(given: str) -> tuple[str, ...]:
+    """Return the names of mechanisms in a text, apart by commas; `UsageError` if there is none."""
+    names = tuple(name.strip() for name in given.split(",") if name.strip())
+    if not names:
+        raise UsageError(f"--mechanisms {given!r} names no mechanism; {NO_MECHANISM} switches all off")
+    return () if names == (NO_MECHANISM,) else names
+
+
 @dataclass(frozen=True)
 class StartChanges:
     """The changes of a fork to its parent's start.

@@ -17,7 +17,7 @@ describe("the command of a fork", () => {
   it("keeps a value from being taken for an option", () => {
     expect(forkWords(draft({ changes: { say: "--store x" } }), []).slice(4)).toEqual(["--say=--store x"]);
     const changes = { remember: [["Ida", "It rains."]], mechanisms: [] } as const;
-    expect(forkWords(draft({ changes }), []).slice(4)).toEqual(["--remember", "Ida=It rains.", "--mechanisms", ""]);
+    expect(forkWords(draft({ changes }), []).slice(4)).toEqual(["--remember", "Ida=It rains.", "--mechanisms", "none"]);
   });
 
   it("knows whether anything is changed", () => {

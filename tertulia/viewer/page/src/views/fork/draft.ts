@@ -38,7 +38,7 @@ export function forkWords({ run, at, settings, changes }: Draft, store: readonly
   const pairs = (["person", "remember", "forget"] as const).flatMap((name) =>
     (changes[name] ?? []).flatMap(([whom, what]) => option(`--${name}`, `${whom}=${what}`)),
   );
-  const mechanisms = changes.mechanisms === undefined ? [] : option("--mechanisms", changes.mechanisms.join(","));
+  const mechanisms = changes.mechanisms === undefined ? [] : option("--mechanisms", changes.mechanisms.join(",") || "none");
   return ["fork", run, "--at", String(at), ...given, ...texts, ...pairs, ...mechanisms, ...store];
 }
 
