@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tertulia.runs.planning.forking import NO_MECHANISM, StartChanges, check_fork_of
+from tertulia.runs.planning.forking import NO_MECHANISM, StartChanges, check_fork_of, is_of_model
 from tertulia.state.errors import SettingError, UsageError
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.records import RunRecord
@@ -87,7 +87,7 @@ def read_changes(given: object) -> ForkChanges:
     texts = {name: _text(_SPOKEN[name], given[name]) for name in _TEXTS if given.get(name) is not None}
     pairs = {name: tuple(_pair(name, pair) for pair in _several(name, given.get(name, ()))) for name in _PAIRS}
     for path, _ in pairs["person"]:
-        if path.rpartition(".")[2].strip().casefold() == "model":
+        if is_of_model(path):
             raise UsageError(f"{path}: a model is given on the command line alone")
     names = given.get("mechanisms")
     mechanisms = None if names is None else tuple(_text("a mechanism", name) for name in _several("mechanisms", names))

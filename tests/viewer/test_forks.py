@@ -247,6 +247,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("dialogue", {"changes": {"person": [["x"]]}}, "person is a list of pairs"),
     ("dialogue", {"changes": {"remember": [["A=b", "x"]]}}, "has an equals sign"),
     ("meeting", {"changes": {"person": [["Alice. MODEL ", "x"]]}}, "a model is given on the command line alone"),
+    ("meeting", {"changes": {"person": [["Alice.mo-del", "x"]]}}, "a model is given on the command line alone"),
     ("album", {"changes": {"say": "x"}}, "whose forks take no say"),
     ("album", {"changes": {"remember": [["Amaru Quispe", "x"]]}}, "a villager remembers"),
     ("dialogue", {"settings": {"nodes.score": "x.py"}}, "is given on the command line alone"),

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from support.meeting_files import KNOWN, TWO_PEOPLE, ScenarioFile, read_meeting
 
+from tertulia.runs.planning.forking import StartChanges
 from tertulia.state.errors import UsageError
 from tertulia.state.meeting import Meeting
 from tertulia.state.records import Case
@@ -85,3 +86,8 @@ def test_a_mechanism_stands_once(meeting: Meeting) -> None:
     assert with_mechanisms(meeting, ["time_analysis"], KNOWN).mechanisms == ("time_analysis",)  # type: ignore[union-attr]
     with pytest.raises(UsageError, match="'time_analysis' stands twice"):
         with_mechanisms(meeting, ["time_analysis", "time_analysis"], KNOWN)
+
+
+def test_a_model_is_named_in_whatever_spelling_of_the_field() -> None:
+    changes = StartChanges(person=[("Jonas.model", "a/b"), ("Jonas. Mo-del", "c/d"), ("Jonas.age", "3")])
+    assert changes.models == ["a/b", "c/d"]

@@ -54,6 +54,13 @@ def read_mechanisms(given: str) -> tuple[str, ...]:
     return () if names == (NO_MECHANISM,) else names
 
 
+def is_of_model(path: str) -> bool:
+    """Whether a change of a person is of their model, in whatever spelling of the field."""
+    from tertulia.worlds.person_fields import field_named
+
+    return field_named(path.rpartition(".")[2]) == "model"
+
+
 @dataclass(frozen=True)
 class StartChanges:
     """The changes of a fork to its parent's start.
@@ -73,7 +80,7 @@ class StartChanges:
     @property
     def models(self) -> list[str]:
         """The new models of people."""
-        return [value for path, value in self.person if path.endswith(".model")]
+        return [value for path, value in self.person if is_of_model(path)]
 
     def applied(self, start: Start, store: Store, mechanisms: Sequence[str]) -> Start:
         """Return a start with the changes.
