@@ -1,12 +1,13 @@
 """Records of a group chat: its participants, their goals, and the meeting. Source: ChatAgents §III, App. A to D."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from tertulia.state.album import Population
 from tertulia.state.records import Case, HasWithheld, Participant, Record, RunKind, Turn, Utterance
+from tertulia.state.wrong_values import number_checked
 
 #: The two poles of each dimension of personality, the one that scores high first. Source: ChatAgents App. D.
 BIG_FIVE = {
@@ -37,6 +38,11 @@ class WillingnessWeights(Record):
     goal: float = Field(default=0.25, ge=0, le=1)
     emotion: float = Field(default=0.25, ge=0, le=1)
     personality: float = Field(default=0.25, ge=0, le=1)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_truth_value_for_a_number(cls, value: Any) -> Any:
+        return number_checked(value, float)
 
     @property
     def total(self) -> float:

@@ -6,7 +6,9 @@ A file, a parameter, an option and an argument all say it in these words; the ca
 import re
 import reprlib
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, get_args
+
+from pydantic_core import PydanticKnownError
 
 from tertulia.state.errors import meant_number, nearest_hint
 
@@ -57,6 +59,19 @@ _WITHOUT_VALUE = {"missing", "extra_forbidden", "complete"}
 def shown(value: Any) -> str:
     """Return a value quoted and shortened, for a message."""
     return _shortened.repr(value)
+
+
+def is_no_number(value: Any, annotation: Any) -> bool:
+    """Whether a truth value stands for a number: pydantic would take `true` as 1."""
+    return isinstance(value, bool) and not {int, float}.isdisjoint((annotation, *get_args(annotation)))
+
+
+def number_checked(value: Any, annotation: Any) -> Any:
+    """Return the value of a field; an error of pydantic's if a truth value stands for a number."""
+    if is_no_number(value, annotation):
+        is_whole = float not in (annotation, *get_args(annotation))
+        raise PydanticKnownError("int_type" if is_whole else "float_type")
+    return value
 
 
 def value_problem(details: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ paper is silent, docs/readings.md gives the reason for the default.
 """
 
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any
 
 import yaml
 from pydantic import ValidationError
@@ -24,7 +24,7 @@ from tertulia.state.parameters.prompt import (
     SetpointParameters,
     VariationParameters,
 )
-from tertulia.state.wrong_values import value_problem
+from tertulia.state.wrong_values import is_no_number, value_problem
 
 #: The list of all parameters, for a message about one that is unknown.
 LISTED = "; `tertulia settings` lists what there is"
@@ -165,8 +165,7 @@ class Parameters(
             values[name] = None if is_unset else _read_scalar(value, "" if is_text else values[name])
             if values[name] == 0 and isinstance(values[name], float):
                 values[name] = 0.0  # without a sign, by which equal runs would be told apart
-            kinds = {field.annotation, *get_args(field.annotation)}
-            if isinstance(values[name], bool) and kinds & {int, float}:  # pydantic would take `true` as 1
+            if is_no_number(values[name], field.annotation):
                 raise SettingError(name, value, ": takes a number")
         try:
             changed = type(self).model_validate(values)

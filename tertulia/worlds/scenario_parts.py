@@ -7,14 +7,23 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from tertulia.state.errors import UsageError
 from tertulia.state.languages import Language
 from tertulia.state.parameters import ALIASES, LISTED, SETTABLE, Parameters
 from tertulia.state.person import Goal, SpeechExample
 from tertulia.state.records import Memory, MemoryKind, Persona
-from tertulia.state.wrong_values import shown
+from tertulia.state.wrong_values import number_checked, shown
 from tertulia.worlds.person_fields import POLES, doubled_poles, misspelt, with_field_names, with_synonyms
 from tertulia.worlds.yaml_file import Problem, complete_problem, one_of, unknown
 
@@ -79,6 +88,11 @@ class Part(BaseModel):
     """The base model of the parts of a file: unknown fields are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True, allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_truth_value_for_a_number(cls, value: Any, info: ValidationInfo) -> Any:
+        return number_checked(value, cls.model_fields[str(info.field_name)].annotation)
 
 
 class Composed(Part):

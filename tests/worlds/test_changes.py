@@ -44,6 +44,8 @@ def test_people_are_changed_as_a_file_describes_them(case: Case, meeting: Meetin
         "Jonas"
     )
     assert (jonas.weights.goal, jonas.weights.topic, jonas.weights.emotion) == (0.9, 0, 0.25)
+    with pytest.raises(UsageError, match=r"Jonas\.weights\.goal=true: takes a number"):
+        with_people(meeting, [("Jonas.weights.goal", "true")])
     assert with_people(meeting, [("Ida Falk.age", "")]).participant("Ida Falk").persona.age is None
 
 
@@ -55,6 +57,7 @@ def test_people_are_changed_as_a_file_describes_them(case: Case, meeting: Meetin
             "Ida.traits=[extroverted, introverted]: 'introverted' and 'extroverted' are both of extraversion; keep one",
         ),
         ([("Ida.relations", "{Ida: myself}")], "Ida.relations={Ida: myself}: stands for a relation to oneself"),
+        ([("Ida.age", "true")], "Ida.age=true: takes a whole number"),
         ([("Ida.relations", "{bo: a friend}")], "'bo' is no participant (did you mean 'Bo'?)"),
         ([("Ida.relations", "{Bo: a friend, Bo: a foe}")], "Ida.relations:1: 'Bo' stands twice; keep one of them"),
         (

@@ -49,6 +49,10 @@ from support.meeting_files import ScenarioFile, read_meeting, scenario_error
             "09:30:00",
             "27: participants[0].memories[0].time: 2024-05-14 09:30:00 is not before the scenario's",
         ),
+        ("age: 31", "age: true", "10: participants[0].age: takes a whole number, not True"),
+        ("propensity: 0.9", "propensity: yes", "23: participants[0].propensity: takes a number, not True"),
+        ("goal: 0.5,", "goal: true,", "22: participants[0].weights.goal: takes a number, not True"),
+        ("importance: 7", "importance: no", "27: participants[0].memories[0].importance: takes a number, not False"),
         # when
         ("09:45", "09:30", "30: participants[1].schedule.leaves: 2024-05-14 09:30:00 is not after the start"),
         ("09:45", "soon", "30: participants[1].schedule.leaves: takes a time such as 15:15 or 2024-05-14"),
@@ -61,6 +65,8 @@ from support.meeting_files import ScenarioFile, read_meeting, scenario_error
         (" 9:35", " 9:55", "34: participants[2].schedule.joins: at 2024-05-14 09:55:00 the meeting is over; it b"),
         ("2024-05-15 08:00:00", "9:35", "35: participants[2].schedule.leaves: 2024-05-14 09:35:00 is not aft"),
         ("leaves: 09:45,", "joins: 09:40, leaves: 09:45,", "8: participants: at the start there is one; it takes two"),
+        ("minutes: 25", "minutes: true", "42: limits.minutes: takes a number, not True"),
+        ("lambda: 0.3", "lambda: true", "41: lambda: takes a number, not True"),
         # what
         (
             "time_analysis,",

@@ -45,6 +45,11 @@ def test_a_participant_as_the_file_has_them(meeting_file: ScenarioFile) -> None:
     assert [memory.id for memory in ida.memories] == ["memory_2", "memory_1"], "oldest first"
 
 
+def test_a_quoted_number_is_one(meeting_file: ScenarioFile) -> None:
+    quoted = (("age: 31", "age: '31'"), ("propensity: 0.9", 'propensity: "0.9"'), ("goal: 0.5,", 'goal: "0.5",'))
+    assert read_meeting(meeting_file(*quoted)) == read_meeting(meeting_file())
+
+
 def test_what_is_left_out_has_its_default(meeting_file: ScenarioFile) -> None:
     jonas = read_meeting(meeting_file()).participant("Jonas")
     assert jonas.big_five == jonas.descriptions == jonas.goals == jonas.memories == ()

@@ -50,6 +50,7 @@ def test_a_field_has_other_names_of_which_one_may_be_given() -> None:
         ({}, "Person: name: is missing"),
         ({"name": ""}, "Person '': name:"),
         ({"name": "A\nB"}, "a name stands on one line"),
+        ({"name": "Bo", "age": True}, "Person 'Bo': age: takes a whole number, not True"),
         ({"name": "Bo", "traits": ["opn"]}, "Person 'Bo': traits[0]: unknown trait 'opn' (did you mean 'open'?)"),
     ],
 )
