@@ -128,10 +128,13 @@ def doubled_poles(poles: Iterable[str]) -> Iterator[tuple[int, str]]:
         seen[dimension] = pole
 
 
-def with_synonyms(schema: dict[str, Any]) -> None:
-    """Add the other names of fields to the JSON Schema of a person."""
-    known = schema["properties"]
-    for field, others in SYNONYMS.items():
-        if field in known:
-            known |= {other: {"description": f"another name of {field}"} for other in others}
+def add_synonyms(definitions: Mapping[str, dict[str, Any]], kind: str) -> None:
+    """Add the other names of fields, with what they take, to the JSON Schema of a kind of person among definitions."""
+    person = definitions[kind]
+    known = person["properties"]
     known["traits"] = {"anyOf": [{"type": "string"}, known["traits"]], "title": "Traits"}
+    for field, others in SYNONYMS.items():
+        same = {"$ref": f"#/$defs/{kind}/properties/{field}", "description": f"another name of {field}"}
+        known |= dict.fromkeys(others, same)
+    person["required"] = [field for field in person["required"] if field != "name"]
+    person["oneOf"] = [{"required": [name]} for name in ("name", *SYNONYMS["name"])]

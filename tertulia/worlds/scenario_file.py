@@ -34,7 +34,8 @@ from pydantic import Field
 from tertulia.state.errors import NotFoundError, ScenarioError, nearest_hint
 from tertulia.state.records import Case, Dialogue, Participant, Utterance
 from tertulia.worlds.characters.participants import PERSON_OF_FILE, names_files, with_people_of_files
-from tertulia.worlds.meeting_file import MeetingScenario, is_meeting, meeting_schema_condition
+from tertulia.worlds.meeting_file import MeetingPerson, MeetingScenario, is_meeting, meeting_schema_condition
+from tertulia.worlds.person_fields import add_synonyms
 from tertulia.worlds.scenario_parts import (
     Composed,
     Part,
@@ -175,6 +176,8 @@ def scenario_schema(mechanisms: Collection[str]) -> dict[str, Any]:
     """Return the JSON Schema of scenario files of both kinds, for editors."""
     two, group = (model.model_json_schema() for model in (TwoPartyScenario, MeetingScenario))
     definitions = two.pop("$defs") | group.pop("$defs") | {"PersonOfFile": PERSON_OF_FILE}
+    for kind in (ScenarioPerson, MeetingPerson):
+        add_synonyms(definitions, kind.__name__)
     for model in (two, group):
         people = model["properties"]["participants"]
         people |= {"items": {"anyOf": [people["items"], {"$ref": "#/$defs/PersonOfFile"}]}, "minItems": 1}

@@ -24,7 +24,7 @@ from tertulia.state.parameters import ALIASES, LISTED, SETTABLE, Parameters
 from tertulia.state.person import Goal, SpeechExample
 from tertulia.state.records import Memory, MemoryKind, Persona
 from tertulia.state.wrong_values import number_checked, shown
-from tertulia.worlds.person_fields import POLES, doubled_poles, misspelt, with_field_names, with_synonyms
+from tertulia.worlds.person_fields import POLES, doubled_poles, misspelt, with_field_names
 from tertulia.worlds.yaml_file import Problem, complete_problem, one_of, unknown
 
 #: How long before the scenario a memory without a time was made.
@@ -174,8 +174,6 @@ Pole = Annotated[str, one_of("trait", POLES)]
 
 class ScenarioPerson(Part):
     """A person of a conversation; every field but the name may be left out."""
-
-    model_config = ConfigDict(json_schema_extra=with_synonyms)
 
     name: Name
     age: int | None = Field(default=None, ge=0)

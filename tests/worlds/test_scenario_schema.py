@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,10 @@ from jsonschema import Draft202012Validator
 from support.commands import Cli
 from support.meeting_files import KNOWN, TWO_PEOPLE, ScenarioFile
 
+from tertulia.state.errors import ScenarioError
 from tertulia.state.meeting import Meeting
 from tertulia.worlds.catalog import MEETINGS, resolve
-from tertulia.worlds.scenario_file import scenario_schema
+from tertulia.worlds.scenario_file import read_scenario_file, scenario_schema
 from tertulia.worlds.yaml_file import YamlFile
 
 ROOT = Path(__file__).parents[2]
@@ -57,6 +59,34 @@ def test_the_schema_sees_what_a_field_by_itself_shows(meeting_file: ScenarioFile
     schema = scenario_schema(KNOWN)
     assert fits(YamlFile.read(meeting_file()).values, schema)
     assert not fits(YamlFile.read(meeting_file((old, new))).values, schema)
+
+
+@pytest.mark.parametrize("kind", ["", "order: random\ndescription: y\n"])
+@pytest.mark.parametrize(
+    ("person", "valid"),
+    [
+        ("full_name: Ida", True),
+        (
+            "character_name: Ida, job: cook, goal: [sleep], memory: [a], relation: {Bo: a friend}, big_five: [open]",
+            True,
+        ),
+        ("name: Ida, poles: bold, secret: is broke, years: 31", True),
+        ("age: 31", False),
+        ("name: Ida, full_name: Ida Falk", False),
+        ("full_name: 3", False),
+        ("name: Ida, goal: one", False),
+        ("name: Ida, memory: one", False),
+        ("name: Ida, relation: 'Bo: friend'", False),
+        ("name: Ida, years: true", False),
+        ("name: Ida, poles: [opn, closed]", False),
+    ],
+)
+def test_other_names_of_fields_take_what_the_fields_take(tmp_path: Path, person: str, valid: bool, kind: str) -> None:
+    at = tmp_path / "two.yaml"
+    at.write_text(f"name: x\ntime: 2024-05-14\nparticipants: [{{{person}}}, {{name: Bo, memories: [b]}}]\n{kind}")
+    assert fits(YamlFile.read(at).values, scenario_schema(KNOWN)) is valid
+    with nullcontext() if valid else pytest.raises(ScenarioError):
+        read_scenario_file(at, KNOWN)
 
 
 def test_the_schema_tells_the_kinds_apart_as_the_reader_does(tmp_path: Path) -> None:
