@@ -387,7 +387,7 @@ def test_a_state_that_does_not_fit_is_told(tmp_path: Path, state: Any, given: An
         ({"settings": {"tempreature": 1}}, UsageError, r"unknown parameter 'tempreature'.*temperature"),
         ({"additions": tt.Additions(nodes={"score": "lenght"})}, SettingError, r"^nodes\.score=lenght"),
         ({"checkpointer": "a.db"}, UsageError, r"^checkpointer='a\.db': an open saver is expected.*as saver$"),
-        ({"seed": "one"}, SettingError, r"^seed=one: a seed is an integer"),
+        ({"seed": "one"}, SettingError, r"^seed='one': a seed is an integer"),
         ({"model": None}, SettingError, r"^model=None: a model is named by a text"),
         ({"settings": ["temperature"]}, SettingError, r"^settings=\['temperature'\]: parameters are given by name"),
         ({"store": 5}, SettingError, r"^store=5: a path is a text"),
