@@ -8,6 +8,7 @@ import json
 from functools import lru_cache
 from typing import Literal
 
+from tertulia.state.meeting import Start
 from tertulia.state.records import HasWithheld
 from tertulia.state.same import Same
 
@@ -41,6 +42,11 @@ def _seed_of(same: Same[HasWithheld]) -> int:
     written = json.dumps(content, ensure_ascii=False, sort_keys=True)
     digest = hashlib.blake2b(written.encode("utf-8", "surrogatepass"), digest_size=4).digest()
     return int.from_bytes(digest, "big")
+
+
+def case_key(case: Start) -> tuple[int, tuple[str, ...]]:
+    """Return the key by which two starts are one case; with the names, as a digest of 32 bits may coincide."""
+    return case_seed_of(case), case.names
 
 
 def resolve_case_seed(chosen: CaseSeed, seed: int, case: HasWithheld) -> int:

@@ -14,10 +14,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from tertulia.state.errors import ScenarioError
-from tertulia.state.files import links_noted, read_text
+from tertulia.state.files import links_noted
 from tertulia.state.meeting import BIG_FIVE, EMOTIONS
 from tertulia.state.records import Record
 from tertulia.state.wrong_values import wrong_value
+from tertulia.worlds.yaml_file import read_source
 
 #: The largest file of scenes that is read, and the most scenes in it: the lessons of so many take 2 GB of memory.
 MOST_BYTES, MOST_SCENES = 10**8, 20_000
@@ -257,7 +258,8 @@ def read_scenes(paths: Sequence[Path]) -> list[Scene]:
     """Return the scenes of files, and of all `*.jsonl` files of folders but links, in the order of their names.
 
     Raises:
-        ScenarioError: A file is missing, holds no scene, too many, or an invalid one; it names file and line.
+        NotFoundError: There is no such file.
+        ScenarioError: A file can't be read, holds no scene, too many, or an invalid one; it names file and line.
     """
     scenes: list[Scene] = []
     for path in paths:
@@ -276,14 +278,7 @@ def linked_scenes(folder: Path) -> tuple[str, ...]:
 
 
 def _scenes_of(file: Path) -> list[Scene]:
-    try:
-        text = read_text(file, MOST_BYTES)
-    except FileNotFoundError:
-        raise ScenarioError(f"there is no file of scenes {str(file)!r}") from None
-    except OSError as error:
-        raise ScenarioError(f"{file}: can't be read: {error.strerror}") from None
-    except ValueError as error:
-        raise ScenarioError(f"{file}: can't be read as text: {error}") from None
+    text = read_source(file, MOST_BYTES, "file of scenes")
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if not lines:
         raise ScenarioError(f"{file} holds no scenes: it is empty")

@@ -59,8 +59,10 @@ def open_town(name: str, from_log: bool) -> OpenedTown:
         raise ScenarioError(f"{name} holds no dialogue, so --from-log has no encounters; leave it out to draw them")
     begins = _midnight(log.dialogues[0].time) if from_log else _first_day_after(log)
     known_until = log.dialogues[0].time if from_log else begins
-    past = _first_day_cut(people.values())
-    residents = (Resident(persona=person.persona, days=_days_of(person, from_log, past)) for person in people.values())
+    cut_day = _cut_day(people.values())
+    residents = (
+        Resident(persona=person.persona, days=_days_of(person, from_log, cut_day)) for person in people.values()
+    )
     town = Town(
         name=name,
         begins=begins,
@@ -115,20 +117,19 @@ def _plans_of(person: PersonFiles, begins: datetime) -> tuple[Remembered, ...]:
     )
 
 
-def _first_day_cut(people: Iterable[PersonFiles]) -> datetime | None:
+def _cut_day(people: Iterable[PersonFiles]) -> datetime | None:
     """Return the last day of a log if it ends before the evening, when people still meet; `None` if it is whole."""
-    moments = [action.since for person in people for action in person.actions]
-    is_cut = bool(moments) and max(moments).hour < LAST_HOUR
-    return _midnight(max(moments)) if is_cut else None
+    last = max((action.since for person in people for action in person.actions), default=None)
+    return _midnight(last) if last is not None and last.hour < LAST_HOUR else None
 
 
-def _days_of(person: PersonFiles, from_log: bool, past: datetime | None) -> tuple[tuple[Habit, ...], ...]:
+def _days_of(person: PersonFiles, from_log: bool, cut_day: datetime | None) -> tuple[tuple[Habit, ...], ...]:
     """Return a person's habits on each day of the log, without chats; without activities, those of their schedule.
 
     The schedule is that of the last day of the log: nobody knows it before.
 
     Args:
-        past: The day from which on the log has none that is whole; it counts only if there is no other.
+        cut_day: The last day of the log if it is not whole; it counts only if there is no other.
     """
     if not person.actions and not from_log:
         return _scheduled(person)
@@ -142,7 +143,7 @@ def _days_of(person: PersonFiles, from_log: bool, past: datetime | None) -> tupl
             habits = days.setdefault(_midnight(action.since), [])
             if not habits or habits[-1].activity != habit.activity:
                 habits.append(habit)
-    whole = sorted(day for day in days if past is None or day < past) or sorted(days)
+    whole = sorted(day for day in days if day != cut_day) or sorted(days)
     return tuple(tuple(days[day]) for day in whole)
 
 

@@ -40,6 +40,18 @@ _SHOWN = 300
 _MEANT = dict.fromkeys(("people", "persons", "agents", "characters", "speakers", "cast"), "participants")
 
 
+def read_source(path: Path, most_bytes: int, kind: str) -> str:
+    """Return the text of a file of a kind; `NotFoundError` if there is none, `ScenarioError` if it can't be read."""
+    try:
+        return read_text(path, most_bytes)
+    except FileNotFoundError:
+        raise NotFoundError(f"there is no {kind} {str(path)!r}") from None
+    except OSError as error:
+        raise ScenarioError(f"{path}: can't be read: {error.strerror}") from None
+    except ValueError as error:
+        raise ScenarioError(f"{path}: can't be read as text: {error}") from None
+
+
 @dataclass(frozen=True)
 class YamlFile:
     """A parsed YAML file: its path, its values, and the nodes that know the lines.
@@ -58,15 +70,7 @@ class YamlFile:
     @classmethod
     def read(cls, path: Path, kind: str = "scenario file") -> "YamlFile":
         """Read a file of a kind; `NotFoundError` if there is none, `ScenarioError` if it is not YAML."""
-        try:
-            text = read_text(path, MOST_BYTES)
-        except FileNotFoundError:
-            raise NotFoundError(f"there is no {kind} {str(path)!r}") from None
-        except OSError as error:
-            raise ScenarioError(f"{path}: can't be read: {error.strerror}") from None
-        except ValueError as error:
-            raise ScenarioError(f"{path}: can't be read as text: {error}") from None
-        return cls.of_text(path, text)
+        return cls.of_text(path, read_source(path, MOST_BYTES, kind))
 
     @classmethod
     def of_text(cls, path: Path, text: str) -> "YamlFile":

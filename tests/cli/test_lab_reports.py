@@ -139,14 +139,14 @@ def test_a_case_under_two_names_is_refused_at_once_and_when_a_study_grows(cli: C
     for file in ("talk.yaml", "copy.yaml"):
         Path(file).write_text(TALK, encoding="utf-8")
     Path("other.yaml").write_text(TALK.replace("Bo", "Cy"), encoding="utf-8")
-    for one, other in (
+    for first, second in (
         ("tidewell", "tidewell:7"),
         ("tidewell:7", "tidewell:07"),
         ("talk.yaml", "./talk.yaml"),
         ("talk.yaml", str(tmp_path / "talk.yaml")),
         ("talk.yaml", "copy.yaml"),
     ):
-        swept(cli, one, other).complains(2, f"{one!r} and {other!r} are one case")
+        swept(cli, first, second).complains(2, f"{first!r} and {second!r} are one case")
     swept(cli, "tidewell", "tidewell:all").complains(2, "'tidewell' and 'tidewell:7' are one case")
     assert swept(cli, "talk.yaml", "other.yaml").code == 0
     swept(cli, "copy.yaml").complains(2, "'talk.yaml' and 'copy.yaml' are one case")

@@ -24,7 +24,7 @@ from tertulia.lab.experiments.sources import source_of
 from tertulia.models.served.chat_names import is_same_served
 from tertulia.runs.access.named_files import NamedFile, files_named, folder_of_store, require_files, scenarios_in
 from tertulia.runs.access.trust import Trust
-from tertulia.state.case_seed import case_seed_of
+from tertulia.state.case_seed import case_key
 from tertulia.state.errors import (
     NotFoundError,
     ScenarioError,
@@ -296,7 +296,7 @@ class DistinctCases:
 
     def add(self, case: str, start: Start) -> None:
         """Note a case; `UsageError` if it is one of those before under another name."""
-        known = self._names.setdefault((case_seed_of(start), start.names), case)
+        known = self._names.setdefault(case_key(start), case)
         if known != case:
             raise UsageError(f"{known!r} and {case!r} are one case: the same people at the same time; name one of them")
 

@@ -8,7 +8,7 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tertulia.state.case_seed import case_seed_of
+from tertulia.state.case_seed import case_key
 from tertulia.state.errors import UsageError, nearest_hint
 from tertulia.state.files import NOT_FOLLOWED, links_noted
 from tertulia.state.parameters import ALIASES, Parameters
@@ -187,7 +187,7 @@ class _Names:
         start = self._store.start(first.run)
         taken = self._names.values()
         name = run.scenario if run.scenario not in taken else f"{run.scenario} (as in run {first.run})"
-        return self._names.setdefault((case_seed_of(start), start.names), name)
+        return self._names.setdefault(case_key(start), name)
 
 
 def _identity(run: "RunRecord | ExportedRun") -> tuple[str, datetime]:

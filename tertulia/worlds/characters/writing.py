@@ -45,9 +45,9 @@ def card_files(people: Sequence[ImportedPerson]) -> dict[str, str]:
     files: dict[str, str] = {}
     taken: set[str] = set()
     for person in people:
-        stem = file_name(person.values["name"])
-        stems = chain([stem], (f"{stem}_{number}" for number in count(2)))
-        own = next(each for each in stems if each.casefold() not in taken)
+        name = file_name(person.values["name"])
+        names = chain([name], (f"{name}_{number}" for number in count(2)))
+        own = next(each for each in names if each.casefold() not in taken)
         taken.add(own.casefold())
         files[f"{own}.json"] = written([person], "card_v3")
     return files
