@@ -37,7 +37,9 @@ def whole_items(prompt: Prompt) -> Prompt:
 def joined(units: Iterable[Unit]) -> list[Unit]:
     """Return units with adjacent pieces of an item as a single unit of its id."""
     return [
-        pieces[0].model_copy(update={"id": item, "text": "".join(piece.text for piece in pieces)})
+        pieces[0]
+        if len(pieces) == 1 and pieces[0].id == item
+        else pieces[0].model_copy(update={"id": item, "text": "".join(piece.text for piece in pieces)})
         for item, pieces in by_item(units)
     ]
 

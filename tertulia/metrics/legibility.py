@@ -14,6 +14,7 @@ import math
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -62,16 +63,13 @@ _SAMPLES = (
 
 def unread(cases: Mapping[str, Sequence[str]], embed: Embed) -> dict[str, float]:
     """Return the cases whose texts an embedder can't read, each with its likeness."""
-    chosen = {case: _by_script(list(_some(texts))) for case, texts in cases.items()}
-    if not any(chosen.values()):
+    highest = {case: _highest_likeness(tuple(_some(texts)), embed) for case, texts in cases.items()}
+    found = {case: likeness for case, likeness in highest.items() if likeness is not None}
+    if not found:
         return {}
-    lowest = min(_likeness([text], embed) for text in _SAMPLES)
+    lowest = min(_highest_likeness((text,), embed) or 0.0 for text in _SAMPLES)
     scale = max(1 - lowest, _LEAST_RANGE)
-    found = {
-        case: (max(_likeness(texts, embed) for texts in parts) - lowest) / scale
-        for case, parts in chosen.items()
-        if parts
-    }
+    found = {case: (likeness - lowest) / scale for case, likeness in found.items()}
     return {case: likeness for case, likeness in found.items() if likeness > _HIGHEST}
 
 
@@ -138,6 +136,12 @@ def _script(sign: str) -> str | None:
     """Return the script of a letter; Japanese has one."""
     script = unicodedata.name(sign, "").partition(" ")[0] if sign.isalpha() else None
     return "CJK" if script in ("HIRAGANA", "KATAKANA") else script
+
+
+@lru_cache(maxsize=256)  # the runs of an experiment have the same texts
+def _highest_likeness(texts: tuple[str, ...], embed: Embed) -> float | None:
+    """Return the highest likeness of the parts of texts in each script; `None` if they have too few letters."""
+    return max((_likeness(of_script, embed) for of_script in _by_script(texts)), default=None)
 
 
 def _likeness(texts: Sequence[str], embed: Embed) -> float:

@@ -14,7 +14,7 @@ import yaml
 from support.commands import Cli
 
 from tertulia.metrics.diversity import Dialogue, dialogue_text
-from tertulia.metrics.legibility import MULTILINGUAL, unread
+from tertulia.metrics.legibility import MULTILINGUAL, _highest_likeness, unread
 from tertulia.models.local.embedded import TRAITS
 from tertulia.models.local.embedder import SentenceEmbedder
 from tertulia.models.rehearsal import RehearsalEmbedder
@@ -178,3 +178,6 @@ def test_a_run_whose_memories_are_not_read_says_so(minilm: SentenceEmbedder) -> 
         "memories are retrieved by minilm, which can't read those of 李雷: with every letter exchanged"
     )
     assert f"--set embedder={MULTILINGUAL}), or" in note
+    looked_at = _highest_likeness.cache_info().misses
+    assert [*language_notes(context)] == [note]  # type: ignore[arg-type]
+    assert _highest_likeness.cache_info().misses == looked_at  # runs of one case look once
