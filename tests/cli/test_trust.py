@@ -276,7 +276,7 @@ def test_trust_is_listed_and_withdrawn(cli: Cli, extension: Path, configuration:
 
 def test_what_can_t_be_trusted_is_told(cli: Cli, configuration: Path) -> None:
     assert "is no extension" in cli("trust", "what").err
-    assert cli("trust", "gone.py").code == 3
+    cli("trust", "gone.py").complains(3, "there is no extension gone.py; give the path of its file")
     (configuration / FILE).write_text("[", encoding="utf-8")
     broken = cli("run", "tidewell", "--rehearse", "--extension", "gone.py")
     assert broken.code == 3

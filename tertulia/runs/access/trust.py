@@ -206,5 +206,5 @@ def _trusted_by(name: str, withdraw: bool) -> Trusted:
         return Trusted(extensions={Source.read(source).hash: source})
     except NotFoundError:
         if not withdraw:
-            raise
+            raise NotFoundError(f"there is no extension {name}; give the path of its file") from None
         return Trusted(extensions={"": source})
