@@ -24,7 +24,7 @@ _TAKES = {
     **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "takes a whole number"),
     "int_parsing_size": "takes a whole number of fewer digits",
     **dict.fromkeys(("float_type", "float_parsing"), "takes a number"),
-    "finite_number": "takes a number that is not infinite",
+    "finite_number": "takes a finite number",
     **dict.fromkeys(("bool_type", "bool_parsing"), "takes true or false"),
     **dict.fromkeys(("string_type", "string_unicode", "bytes_type"), _TEXT),
     **dict.fromkeys(("list_type", "tuple_type", "set_type", "frozen_set_type", "iterable_type"), _LIST),

@@ -128,11 +128,29 @@ def test_a_finished_one_says_how_to_have_more_and_refuses_bad_input(cli: Cli) ->
     assert f"tertulia simulate --resume {simulation} --days 3" in result.err
     cli("simulate", "--resume", simulation, "--days", "1").complains(2, "--days 1", "has 2 already")
     cli("days", simulation, "--agent", "Nobody").complains(3, "nobody named 'Nobody'")
+    cli("days", simulation, "--agent", "p").complains(3, "several people in tidewell", "Piotr", "Priya", "write more")
     cli("days", simulation, "--agent", "Priya", "--encounters").complains(2, "leave out one of them")
     for command in ("show", "resume", "replay", "stats"):
         cli(command, simulation).complains(2, f"{simulation} is a simulation", f"tertulia days {simulation}")
     with SqlStore.open("tertulia.db") as store, store.drive_lock(simulation):
         cli("simulate", "--resume", simulation, "--days", "3").complains(1, "is being driven by another thread")
+    left = cli("days", simulation, "--json").json
+    (listed,) = cli("days", "--json").json["simulations"]
+    assert (left["status"], len(left["days"]), listed["days"]) == ("finished", 2, 2)
+    assert cli("simulate", "--resume", simulation, "--days", "3", "--json").json["days"] == 3
+
+
+def test_one_that_was_stopped_goes_on_where_it_was_after_a_clean_up(cli: Cli) -> None:
+    stopped = cli(*SHORT, "--days", "3", "--max-calls", "40")
+    assert stopped.code == 130
+    assert "day 2 " in stopped.out
+    (simulation,) = cli("days", "--json").json["simulations"]
+    cleaned = cli("gc", "--yes", "--json").json
+    assert cleaned["threads"] == []
+    rest = cli("simulate", "--resume", simulation["simulation"])
+    assert rest.code == 0
+    first = next(line for line in rest.out.splitlines() if line.startswith("day "))
+    assert not first.startswith("day 1 08:00")
 
 
 # --- days -----------------------------------------------------------------------------------------------------------
@@ -184,7 +202,11 @@ def test_simulations_are_compared_encounter_by_encounter(cli: Cli) -> None:
     figures = metrics_of_cases(cases, RehearsalEmbedder()).values()
     assert document["days"][1]["sim"] == pytest.approx(sum(figure.sim or 0 for figure in figures) / 3)
     drawn = cli(*SHORT, "--set", "case_seed=2", "--json").json["simulation"]
-    cli("days", drawn, found[0]).complains(2, "no encounter in common")
+    cli("days", drawn, found[0]).complains(2, "their --encounters-per-day differs (2, --from-log)")
+    other = cli(*SHORT, "--set", "case_seed=3", "--json").json["simulation"]
+    cli("days", drawn, other).complains(2, "their case_seed differs (2, 3)", "begin them with the same")
+    longer = cli(*SHORT, "--set", "case_seed=2", "--seed", "5", "--days", "2", "--json").json["simulation"]
+    assert [row["day"] for row in cli("days", drawn, longer, "--json").json["days"]] == [1]
     cli("days", *found, "--agent", "Piotr").complains(2, "--agent is about one simulation")
     cli("days", "--encounters").complains(2, "--encounters is about one simulation")
 

@@ -177,6 +177,25 @@ def test_attention_in_two_parts_is_that_in_one(heads: int, shared: int, n: int, 
         )
 
 
+def test_attention_to_a_long_prompt_errs_no_more_in_two_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = torch.Generator().manual_seed(3)
+    exact = [torch.randn(1, heads, n, 64, generator=generator) for heads, n in ((9, 32), (3, 1500), (3, 1500))]
+    query, key, value = (tensor.bfloat16() for tensor in exact)
+    options = local_attention.AttentionOptions(0.125, None, None, None)
+    in_one = local_attention.attend_in_two_parts(query[:, :, :1], key[:, :, :800], value[:, :, :800], options, None)
+    expected = local_attention.attend_prompt(query.float(), key.float(), value.float(), options, None)
+    errors = []
+    for has_tiles in (False, True):
+        monkeypatch.setattr("tertulia.models.local.attention._multiplies_tiles", lambda _, has=has_tiles: has)
+        found = local_attention.attend_in_two_parts(query, key, value, options, None)
+        assert found.dtype == torch.bfloat16
+        errors.append(float((found.float() - expected).abs().mean()))
+        short = local_attention.attend_in_two_parts(query[:, :, :1], key[:, :, :800], value[:, :, :800], options, None)
+        assert torch.equal(short, in_one)  # shorter prompts keep their digits
+    in_one_part, in_two_parts = errors
+    assert in_two_parts < in_one_part < 1e-3
+
+
 class TestHalfPrecision:
     @pytest.mark.parametrize("bias", [True, False])
     def test_a_product_is_that_of_the_rounded_weight_in_float32(self, bias: bool) -> None:

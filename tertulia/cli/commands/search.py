@@ -44,7 +44,7 @@ def search(
         of_run = None if run is None else opened.run(run).run
         kinds = tuple(name for name in KINDS if kind is None or name in kind)
         passages = search_passages(opened.file, query, of_run, kinds, limit + 1)
-        of_towns = "; a town's memories: tertulia days TOWN --agent NAME" if opened.simulations.all() else ""
+        of_towns = "; a town's memories: tertulia days SIM --agent NAME" if opened.simulations.all() else ""
         rehearsed = {run for run in {passage.run for passage in passages} if opened.run(run).rehearsed}
     if len(passages) > limit:
         passages = passages[:limit]

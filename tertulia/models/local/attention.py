@@ -21,6 +21,10 @@ from tertulia.models.local.row_groups import Stack
 #: Elements of one block of attention weights; longer replies are read in several blocks of queries.
 MAX_WEIGHTS = 1 << 24
 
+#: Tokens before a chunk from which on its attention in bfloat16 is computed in two parts, where tiles are multiplied:
+#: it takes two thirds of the time and errs less, with other digits, which shorter prompts are spared.
+_LONG = 1024
+
 
 @dataclass(frozen=True)
 class AttentionOptions:
@@ -93,7 +97,7 @@ def attend_prompt(
 def attend_in_two_parts(
     query: Tensor, key: Tensor, value: Tensor, options: AttentionOptions, model_mask: Tensor | None
 ) -> Tensor:
-    """Compute `attend_prompt` in float32 on a processor in two parts: the tokens before, and the new tokens themselves.
+    """Compute `attend_prompt` on a processor in two parts: the tokens before, and the new tokens themselves.
 
     The first needs no mask, and reads the keys once for all query heads that share them. Both come with the logarithms
     of their sums, which say how much of each is in the whole.
@@ -103,14 +107,22 @@ def attend_in_two_parts(
     flash = getattr(torch.ops.aten, "_scaled_dot_product_flash_attention_for_cpu", None)
     window_is_wide = options.window is None or options.window >= total
     is_plain = model_mask is None and options.softcap is None and options.sinks is None and window_is_wide
-    if not before or flash is None or not is_plain or query.device.type != "cpu" or query.dtype != torch.float32:
+    is_quicker = query.dtype == torch.float32 or (before >= _LONG and _multiplies_tiles(query.dtype))
+    if not before or flash is None or not is_plain or query.device.type != "cpu" or not is_quicker:
         return attend_prompt(query, key, value, options, model_mask)
     queries = query.reshape(1, key.shape[1], shared * n, size)
     earlier, earlier_sums = flash(queries, key[:, :, :before], value[:, :, :before], 0.0, False, scale=options.scaling)
     own = [part[:, :, before:].repeat_interleave(shared, dim=1) for part in (key, value)]
     latest, latest_sums = flash(query, *own, 0.0, True, scale=options.scaling)
     share = torch.sigmoid(latest_sums - earlier_sums.reshape(1, heads, n))
-    return torch.lerp(earlier.reshape(1, heads, n, size), latest, share[..., None])
+    whole = torch.lerp(earlier.reshape(1, heads, n, size).float(), latest.float(), share[..., None])
+    return whole.to(query.dtype)
+
+
+def _multiplies_tiles(dtype: torch.dtype) -> bool:
+    """Return whether this processor has instructions that multiply tiles of numbers of a type (AMX)."""
+    has_tiles = getattr(torch.cpu, "_is_amx_tile_supported", None)
+    return dtype == torch.bfloat16 and has_tiles is not None and bool(has_tiles())
 
 
 def _plain_products(query: Tensor, key: Tensor, value: Tensor, scaling: float) -> Tensor:

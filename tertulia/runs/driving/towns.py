@@ -64,6 +64,7 @@ def drive_simulation(
 
     recorded = recorded_ending(store, set_status, report_end, limits.why)
     with store.drive_lock(name), interruptible(), recorded as ending, limits.stopping():
+        store.simulations.update(name, days=simulation.days)
         emit(SimulationStarted(simulation))
         run_or_abandon(_pass_days(store, simulation, engines, registry, emit, limits))
         ending.by = "days"

@@ -156,7 +156,7 @@ def reopen_simulation(
     days: int | None = None,
     additions: Additions = NOTHING_ADDED,
 ) -> OpenedSimulation:
-    """Return a stored simulation, with more days if they are given, its models and its nodes.
+    """Return a stored simulation, with more days if they are given, its models and its nodes; nothing is stored.
 
     Raises:
         UsageError: Fewer days are given than it has.
@@ -170,10 +170,7 @@ def reopen_simulation(
     last = store.simulations.encounters(simulation.simulation)[-1:]
     kept = precision_to_keep(store, last[0].run) if last else None
     engines = reopen_engines(run_of(simulation, "", 0), access, kept)
-    if days is not None:
-        changes = {} if days == simulation.days else {"status": "interrupted"}
-        store.simulations.update(simulation.simulation, days=days, **changes)
-    return store.simulations.get(simulation.simulation), engines, registry
+    return simulation.model_copy(update={} if days is None else {"days": days}), engines, registry
 
 
 def check_days(simulation: Simulation, days: int | None) -> None:

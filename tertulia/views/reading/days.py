@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from tertulia.state.case_seed import resolve_case_seed
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import NotFoundError, UsageError, nearest_hint
 from tertulia.state.language_model import Embedder
+from tertulia.state.parameters import Parameters
 from tertulia.state.records import Remembered
 from tertulia.state.text import number
 from tertulia.state.town import FORMED, Encounter, Simulation
@@ -200,7 +202,7 @@ def trial_rows(store: SqlStore, simulations: Sequence[Simulation], embedder: Emb
         simulations: Two or more.
 
     Raises:
-        UsageError: They have no encounter in common.
+        UsageError: Their encounters are others, or none of them was in all.
 
     Source: APP §2 (diversity over trials of a case, averaged over cases) and Fig. 2.
     """
@@ -238,6 +240,7 @@ def _shared_encounters(
     store: SqlStore, simulations: Sequence[Simulation]
 ) -> dict[tuple[int, int, str, str], "list[tuple[Dialogue, str]]"]:
     """Return by day, number and pair the dialogues of the encounters that all simulations have, each with its run."""
+    _check_meetings_alike(store, simulations)
     trials: dict[tuple[int, int, str, str], list[tuple[Dialogue, str]]] = {}
     for simulation in simulations:
         drawn = (met for met in store.simulations.encounters(simulation.simulation) if met.is_drawn)
@@ -250,8 +253,25 @@ def _shared_encounters(
                 )
     shared = {key: held for key, held in trials.items() if len(held) == len(simulations)}
     if not shared:
-        raise UsageError("these simulations have no encounter in common; begin them with --from-log, or the same seed")
+        raise UsageError("no encounter has taken place in all of these simulations; let them pass further")
     return shared
+
+
+def _check_meetings_alike(store: SqlStore, simulations: Sequence[Simulation]) -> None:
+    """Raise `UsageError` for simulations in which others meet, or at other times, before anybody has spoken."""
+    causes: dict[str, list[object]] = {"--encounters-per-day": [], "town": [], "case_seed": []}
+    for simulation in simulations:
+        town, drawn = store.simulations.town(simulation.simulation), simulation.encounters_per_day
+        chosen = Parameters.model_validate(simulation.parameters).case_seed
+        causes["town"].append(f"{town.name} from {town.begins:%Y-%m-%d} on")
+        causes["--encounters-per-day"].append("--from-log" if drawn is None else drawn)
+        causes["case_seed"].append(None if drawn is None else resolve_case_seed(chosen, simulation.seed, town))
+    for name, values in causes.items():
+        if len(found := dict.fromkeys(values)) > 1:
+            raise UsageError(
+                f"others meet in these simulations, as their {name} differs ({', '.join(map(str, found))}); "
+                "begin them with the same"
+            )
 
 
 def trials_document(simulations: Sequence[Simulation], rows: Sequence[Document]) -> Document:
@@ -309,7 +329,12 @@ def read_memories(store: SqlStore, simulation: Simulation, agent: str) -> Memori
     """
     names = [resident.persona.name for resident in store.simulations.town(simulation.simulation).residents]
     matching = [name for name in names if name.casefold().startswith(agent.casefold())]
-    if len(matching) != 1:
+    if len(matching) > 1:
+        raise NotFoundError(
+            f"several people in {simulation.town} have names that begin with {agent!r} ({', '.join(matching)}); "
+            "write more of one"
+        )
+    if not matching:
         raise NotFoundError(f"nobody named {agent!r} lives in {simulation.town}{nearest_hint(agent, names)}")
     return Memories(matching[0], store.simulations.memories_of(simulation, matching[0]))
 
