@@ -34,6 +34,9 @@ _FIRST = (
 #: Parts of a file that may be a text alone, and the field that the text is.
 _SHORT = ("text", "goal")
 
+#: The arguments that have another name in a file: λ is `lambda` there, which Python keeps for itself.
+_IN_FILE = {"removal_factor": ("lambda",), "rounds": ("limits", "rounds"), "minutes": ("limits", "minutes")}
+
 
 class FileObject(ScenarioObject):
     """A scenario as a file has it; `Case` and `Meeting` are the two kinds.
@@ -62,10 +65,14 @@ class FileObject(ScenarioObject):
         people = list(people)
         names = self._models_of_users(people)
         given["participants"] = [person.in_file() if isinstance(person, Person) else person for person in people]
-        name = given.get("name")
-        place = Path(f"{self.noun} {shown(name)}" if isinstance(name, str) else self.noun)
+        place = Path(self._label(given.get("name")))
         self._take(check_scenario(YamlFile(place, None, plain(given), has_lines=False), self.model), None, Path.cwd())
         self.is_users, self._named = True, names
+
+    @classmethod
+    def _label(cls, name: object) -> str:
+        """Return what a message calls an object of that name."""
+        return f"{cls.noun} {shown(name)}" if isinstance(name, str) else cls.noun
 
     def _take(self, content: TwoPartyScenario | MeetingScenario, file: str | None, folder: Path) -> None:
         self.content, self.file, self.folder = content, file, folder
@@ -143,20 +150,20 @@ class FileObject(ScenarioObject):
         The file alone still names the models and extensions that it named in the original.
 
         Raises:
-            ScenarioError: There is no such field, or the value is not acceptable.
+            ScenarioError: There is no such field, it is given under two names, or the value is not acceptable.
         """
         changed = object.__new__(type(self))
         people = fields.get("participants", self.participants)
-        values = {**_values_of(self.content), "participants": people, **self._renamed(fields)}
+        given = _as_in_file(
+            self._label(fields.get("name", self.name)),
+            {name: value for name, value in fields.items() if name != "removal_factor"},
+            removal_factor=fields.get("removal_factor"),
+        )
+        values = {**_values_of(self.content), "participants": people, **given}
         FileObject._fill(changed, values)
         changed.folder = self.folder
         changed.is_users = self.is_users
         return changed
-
-    @staticmethod
-    def _renamed(fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Return fields under their names in a file: λ is `lambda` there, which Python keeps for itself."""
-        return {"lambda" if name == "removal_factor" else name: value for name, value in fields.items()}
 
     def yaml(self) -> str:
         """Return it as the text of a scenario file."""
@@ -191,7 +198,7 @@ class FileObject(ScenarioObject):
                 for source in sources
             )
         text = _yaml_of(self.content, sources)
-        label, size = f"{self.noun} {shown(self.name)}", len(text.encode("utf-8"))
+        label, size = self._label(self.name), len(text.encode("utf-8"))
         if size > MOST_BYTES:
             raise ScenarioError(f"{label}: takes {size:,} bytes as a file, and {MOST_BYTES:,} are read")
         YamlFile.of_text(Path(label), text)  # as many values as a file may have
@@ -340,7 +347,8 @@ class Meeting(FileObject):
             fields: Other fields of a scenario file: `nodes`, `settings`, `extensions`, `limits`.
 
         Raises:
-            ScenarioError: A field is missing, unknown, or not acceptable; the words are those about a file.
+            ScenarioError: A field is missing, unknown, given under two names, or not acceptable; the words are those
+                about a file.
         """
         given: dict[str, Any] = {
             "name": name,
@@ -351,10 +359,31 @@ class Meeting(FileObject):
         }
         if isinstance(opening, tuple) and len(opening) == 2:
             opening = {"speaker": opening[0], "text": opening[1]}
-        limits = {name: limit for name, limit in (("rounds", rounds), ("minutes", minutes)) if limit is not None}
+        others = _as_in_file(self._label(name), fields, removal_factor=removal_factor, rounds=rounds, minutes=minutes)
         given |= {"ends": ends, "opening": opening, "goals": goals, "mechanisms": mechanisms, "order": order}
-        given |= {"lambda": removal_factor, "limits": limits or None, "language": language, "parameters": parameters}
-        self._fill({**given, **fields})
+        given |= {"language": language, "parameters": parameters}
+        self._fill({**given, **others})
+
+
+def _as_in_file(label: str, fields: Mapping[str, Any], **arguments: Any) -> dict[str, Any]:
+    """Return fields of a file with the arguments that have another name there; those that are `None` are left out.
+
+    Raises:
+        ScenarioError: A field is given under both names.
+    """
+    found = dict(fields)
+    for argument, value in arguments.items():
+        if value is None:
+            continue
+        name, *inner = _IN_FILE[argument]
+        within = (plain(found.get(name)) or {}) if inner else found
+        if not isinstance(within, dict):
+            continue  # refused as a field
+        part = inner[0] if inner else name
+        if within.get(part) is not None:
+            raise ScenarioError(f"{label}: {'.'.join((name, *inner))}: is given as {argument} too; keep one of the two")
+        found[name] = {**within, part: value} if inner else value
+    return found
 
 
 def _values_of(content: TwoPartyScenario | MeetingScenario) -> dict[str, Any]:

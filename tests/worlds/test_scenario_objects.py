@@ -88,6 +88,11 @@ def test_a_case_and_a_meeting_are_made_of_people_from_a_list_or_a_generator() ->
             lambda: Case("c", [two()[0], Person(name="B", memories=["m"], emotion="glad")], time=TIME),
             "participants[1].emotion: is not a field here, but in a meeting; tertulia.Meeting makes one",
         ),
+        (lambda: a_meeting(rounds=3, minutes=7, limits={"rounds": 2}), "limits.rounds: is given as rounds too; keep one"),
+        (lambda: a_meeting(minutes=7, limits={"minutes": 2}), "'the roof': limits.minutes: is given as minutes too"),
+        (lambda: a_meeting(removal_factor=0, **{"lambda": 0.5}), "lambda: is given as removal_factor too"),
+        (lambda: a_meeting().replace(removal_factor=0.3, **{"lambda": 0.5}), "lambda: is given as removal_factor too"),
+        (lambda: a_meeting(rounds=3, limits=5), "limits: takes fields, each with its value, not 5"),
         (lambda: Case("c", two(), time="tomorrow"), "time: takes a time such as 2024-05-14 09:30:00, not 'tomorrow'"),
     ],
 )
@@ -95,6 +100,12 @@ def test_mistakes_have_the_words_about_a_file(make: Any, words: str) -> None:
     with pytest.raises(ScenarioError) as error:
         make()
     assert words in str(error.value)
+
+
+def test_limits_and_arguments_that_say_different_things_hold_together() -> None:
+    settings = a_meeting(rounds=3, limits={"minutes": 7}).settings()
+    assert (settings["max_turns"], settings["max_minutes"]) == (3, 7.0)
+    assert a_meeting().replace(removal_factor=0.3).content == a_meeting().replace(**{"lambda": 0.3}).content
 
 
 def test_what_can_t_be_read_or_written_is_told() -> None:
