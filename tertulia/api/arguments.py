@@ -6,6 +6,8 @@ from operator import index
 from typing import TYPE_CHECKING, Any
 
 from tertulia.state.errors import SettingError
+from tertulia.state.language_model import REHEARSAL
+from tertulia.state.parameters import ALIASES
 from tertulia.views.wording.wrong_arguments import check_argument, check_texts, refusal
 
 if TYPE_CHECKING:
@@ -40,6 +42,36 @@ def check_names(model: object, seat: object, label: object) -> None:
     check_argument("label", label, str, "a label is a text")
     if model == "":
         raise refusal("model", model, "a model has a name; leave it out for the default")
+
+
+def speaking_model(model: str | None, rehearse: bool, default: str | None = None) -> str | None:
+    """Return the name of the model that speaks; `SettingError` if another than the default is given beside a stand-in.
+
+    Args:
+        default: The value of `model` if it is not given.
+    """
+    if rehearse and model not in (default, REHEARSAL):
+        raise refusal("model", model, "a stand-in speaks, as rehearse=True says; give one of them")
+    return REHEARSAL if rehearse else model
+
+
+def check_given_once(settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Raise `SettingError` for a parameter that two settings set, or a setting and an argument.
+
+    Args:
+        given: The values of arguments by the parameters that they set; `None`: not given.
+    """
+    names: dict[str, str] = {}
+    for name, value in settings.items():
+        parameter = ALIASES.get(name, name)
+        if parameter in names:
+            raise refusal(name, value, f"the settings have {names[parameter]} too, which is the same; give it once")
+        names[parameter] = name
+    for parameter, value in given.items():
+        if value is not None and parameter in names:
+            argument = _ARGUMENTS.get(parameter, parameter)
+            among = "it" if argument == parameter else f"{names[parameter]}, which is the same,"
+            raise refusal(argument, value, f"{among} is among the settings too; give it once")
 
 
 def check_changes(say: object, **changes: object) -> None:

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tertulia.api.arguments import ASK, MODEL, SEED, check_names, named_as_arguments, whole_number
+from tertulia.api.arguments import ASK, MODEL, SEED, check_given_once, check_names, named_as_arguments, whole_number
 from tertulia.api.progress_bar import ProgressBar
 from tertulia.api.store_handle import StoreHandle
 from tertulia.runs.access.engines import ModelAccess
@@ -70,6 +70,7 @@ class RunLauncher:
         check_texts("settings", settings, BY_NAME)
         if settings and "seed" in settings:
             raise SettingError("seed", settings["seed"], ": it is an argument, seed=…, beside settings")
+        check_given_once(settings or {}, {"removal_factor": removal_factor, "seat": seat, **options})
         chosen = {**(settings or {}), **{name: value for name, value in options.items() if value is not None}}
         drawn = None if seed is None else whole_number("seed", seed, SEED)
         return RunRequest(chosen, removal_factor, model, drawn, seat, self.additions, label)

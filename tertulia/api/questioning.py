@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from tertulia.api.arguments import MODEL, SEED, whole_number
+from tertulia.api.arguments import MODEL, SEED, speaking_model, whole_number
 from tertulia.api.calling import awaitable
 from tertulia.api.store_handle import StoreHandle
 from tertulia.api.tables import Records
@@ -13,7 +13,7 @@ from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.driving.events import Emit
 from tertulia.runs.driving.interrupting import run_or_abandon
 from tertulia.runs.driving.session import events_of
-from tertulia.state.language_model import REHEARSAL, LanguageModel
+from tertulia.state.language_model import LanguageModel
 from tertulia.state.parameters import Parameters
 from tertulia.storage.parts.annotations import Annotations
 from tertulia.views.wording.wrong_arguments import check_argument, check_texts, path_of, refusal, with_named_arguments
@@ -102,8 +102,7 @@ class Questioned:
 
         check_argument("model", model, str, MODEL)
         check_texts("api_keys", api_keys, "keys are given by variable: api_keys={'OPENAI_API_KEY': …}")
-        if rehearse and model is not None:
-            raise refusal("model", model, "a stand-in answers, as rehearse=True says; give one of them")
+        who = speaking_model(model, rehearse)
         name = getattr(person, "name", person)
         if not isinstance(name, str):
             raise refusal("person", person, "a person is named by a text")
@@ -115,7 +114,6 @@ class Questioned:
         access = ModelAccess(keys=dict(api_keys or {}))
         if cache is not None:
             access = ModelAccess(Path(path_of("cache", cache)), dict(api_keys or {}))
-        who = REHEARSAL if rehearse else model
         answers = self._answers(asked, who or asked.model, access.naming([who] if who else []))
         with self.store.opened() as store:
             return Responses.of(responses(store, answers))

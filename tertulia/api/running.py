@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tertulia.api.arguments import limits_of
+from tertulia.api.arguments import limits_of, speaking_model
 from tertulia.api.calling import awaitable
 from tertulia.api.launching import RunLauncher
 from tertulia.api.store_handle import StoreHandle
@@ -19,7 +19,6 @@ from tertulia.runs.driving.session import stream_of
 from tertulia.runs.planning.additions import Additions
 from tertulia.runs.planning.request import DEFAULT_MODEL, DEFAULT_SEED
 from tertulia.state.budget import Budget
-from tertulia.state.language_model import REHEARSAL
 from tertulia.state.seat import Ask
 from tertulia.storage.addresses import DEFAULT_STORE, StoreAddress
 from tertulia.views.reading.comparing import RunComparison
@@ -73,7 +72,7 @@ def run(
         agents: In an album chat, how many take part.
         setting: In an album chat, how they are asked: low or high.
         model: smollm2 (embedded), a folder, a Hugging Face id, `openai:NAME`, or `http://SERVER/v1#NAME`.
-        rehearse: Whether a stand-in without weights speaks.
+        rehearse: Whether a stand-in without weights speaks, in place of a model.
         settings: Any other parameters, by name (`tertulia settings` lists them).
         label: Your name for the run.
         additions: Nodes, mechanisms and extensions of your own (`Additions`).
@@ -94,7 +93,7 @@ def run(
     launcher = RunLauncher(_handle(store), additions, cache, api_keys)
     limits = limits_of(budget)
     options = {"max_turns": rounds, "max_minutes": minutes, "order": order, "agents": agents, "setting": setting}
-    name = REHEARSAL if rehearse else model
+    name = speaking_model(model, rehearse, DEFAULT_MODEL)
     request = launcher.request(
         settings, options, removal_factor=removal_factor, model=name, seed=seed, seat=seat, label=label
     )
@@ -138,7 +137,7 @@ async def stream(
     launcher = RunLauncher(_handle(store), additions, cache, api_keys)
     limits = limits_of(budget)
     options = {"max_turns": rounds, "max_minutes": minutes, "order": order, "agents": agents, "setting": setting}
-    name = REHEARSAL if rehearse else model
+    name = speaking_model(model, rehearse, DEFAULT_MODEL)
     request = launcher.request(
         settings, options, removal_factor=removal_factor, model=name, seed=seed, seat=seat, label=label
     )

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from tertulia.api.arguments import MODEL, SEED, limits_of, whole_number
+from tertulia.api.arguments import MODEL, SEED, check_given_once, limits_of, speaking_model, whole_number
 from tertulia.api.calling import awaitable
 from tertulia.api.experiment import Experiment
 from tertulia.api.kept_cases import Cases, named_by, named_cases
@@ -33,7 +33,6 @@ from tertulia.runs.planning.additions import Additions, additions_of
 from tertulia.runs.planning.request import DEFAULT_MODEL
 from tertulia.state.budget import Budget
 from tertulia.state.errors import SettingError, StoppedError
-from tertulia.state.language_model import REHEARSAL
 from tertulia.state.parameters import ALIASES
 from tertulia.state.text import clean
 from tertulia.storage.addresses import DEFAULT_STORE, StoreAddress
@@ -86,7 +85,7 @@ def sweep(
         rounds: At most so many rounds of each (utterances, in a dialogue).
         seed: Seed of the first trial; 1 if it is not given.
         model: As in `run`.
-        rehearse: Whether a stand-in without weights speaks.
+        rehearse: Whether a stand-in without weights speaks, in place of a model.
         settings: Other parameters by name; a list is an axis, and each combination of axes' values a setting, such as
             `λ = 0.5, temperature = 1`.
         name: Name of the experiment; else that follows from all that is given but λ and trials.
@@ -107,7 +106,7 @@ def sweep(
     handle.check_open()
     check_argument("model", model, str, MODEL)
     check_argument("name", name, str, "an experiment is named by a text")
-    added = additions_of(additions)
+    speaker, added = speaking_model(model, rehearse), additions_of(additions)
     if given := next((name for name in ("nodes", "mechanisms") if getattr(added, name)), None):
         raise refusal(given, getattr(added, given), "trials take files: extensions=['FILE']; settings choose")
     _check_counts(trials=trials, rounds=rounds, side_by_side=side_by_side, workers=workers)
@@ -123,7 +122,7 @@ def sweep(
             None,
             common,
             seed=None if seed is None else whole_number("seed", seed, SEED),
-            model=REHEARSAL if rehearse else model,
+            model=speaker,
             extensions=files,
             store=opened,
             axes=axes,
@@ -208,11 +207,10 @@ def _axes_and_settings(
     given = dict(settings or {})
     if "seed" in given:
         raise SettingError("seed", given["seed"], ": it is an argument, seed=…, beside settings")
+    check_given_once(given, {_LAMBDA: removal_factor})
     axes = {ALIASES.get(name, name): _listed(name, value) for name, value in given.items() if _is_axis(value)}
     common = {name: _as_typed(value) for name, value in given.items() if not _is_axis(value)}
     if removal_factor is not None:
-        if _LAMBDA in {*axes, *(ALIASES.get(name, name) for name in common)}:
-            raise refusal(_LAMBDA, removal_factor, "it is among the settings too; give it once")
         values: Iterable[Any] = removal_factor if _is_axis(removal_factor) else [removal_factor]
         axes = {_LAMBDA: _listed(_LAMBDA, values), **axes}
     if _LAMBDA in axes:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import anyio
 import pytest
 
 import tertulia as tt
@@ -27,6 +28,24 @@ STAND_IN: dict[str, Any] = {"rehearse": True, "progress": False}
         (lambda: tt.Person(name="Ana", album=["a boat"]), "album: is not a field here; people of an album chat are"),  # type: ignore[call-arg]
         (lambda: tt.Question("Why?"), "takes its fields by name: Question(text='Why?')"),  # type: ignore[misc]
         (lambda: tt.Question(text="x", scale=7), "as in (1, 7), not 7"),  # type: ignore[arg-type]
+        (lambda: tt.run("tidewell", model="other", **STAND_IN), "model=other: a stand-in speaks, as rehearse=True says"),
+        (lambda: tt.sweep("tidewell", model="smollm2", **STAND_IN), "a stand-in speaks, as rehearse=True says; give one"),
+        (
+            lambda: tt.run("tidewell", removal_factor=0.2, settings={"λ": 0.3}, **STAND_IN),
+            "removal_factor=0.2: it is among the settings too; give it once",
+        ),
+        (
+            lambda: tt.run("team_building", order="random", settings={"order": "designated"}, **STAND_IN),
+            "order=random: it is among the settings too; give it once",
+        ),
+        (
+            lambda: tt.run("tidewell", rounds=3, settings={"max_rounds": 4}, **STAND_IN),
+            "rounds=3: max_rounds, which is the same, is among the settings too; give it once",
+        ),
+        (
+            lambda: tt.sweep("tidewell", settings={"lambda": [0, 1], "removal_factor": 0.5}, **STAND_IN),
+            "removal_factor=0.5: the settings have lambda too, which is the same; give it once",
+        ),
         (lambda: tt.Question(text="x", scale=(1, 2, 3)), "not (1, 2, 3)"),  # type: ignore[arg-type]
     ],
 )
@@ -35,6 +54,14 @@ def test_a_wrong_call_is_told_in_a_sentence(call: Callable[[], object], words: s
         call()
     assert words in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_a_fork_and_a_stream_are_told_the_same() -> None:
+    run = tt.run("tidewell", rounds=1, **STAND_IN)
+    with pytest.raises(tt.SettingError, match=r"removal_factor=0\.2: it is among the settings too"):
+        run.fork(at=1, removal_factor=0.2, settings={"removal_factor": 0.3}, progress=False)
+    with pytest.raises(tt.SettingError, match="model=other: a stand-in speaks"):
+        anyio.run(anext, tt.stream("tidewell", model="other", rehearse=True))
 
 
 def test_every_turn_tells_how_it_came_about() -> None:
