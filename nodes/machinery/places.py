@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from math import isfinite
 from typing import Any, Literal, get_type_hints
 
 from tertulia.prompts.remove import problem_of_removed
@@ -81,7 +82,12 @@ def _scores_fit(update: Mapping[str, Any], state: Mapping[str, Any], context: Co
     if unknown := next((unit for unit in scores if unit not in units), None):
         return f"scores has one for {unknown!r}, which is no unit of the prompt"
     below = next((unit for unit, score in scores.items() if score < 0), None)
-    return None if below is None else f"scores[{below!r}] is {scores[below]}; a score is 0 or more"
+    if below is not None:
+        return f"scores[{below!r}] is {scores[below]}; a score is 0 or more"
+    if isfinite(total := sum(map(float, scores.values()))):  # λ removes a share of it
+        return None
+    highest = max(scores, key=lambda unit: scores[unit])
+    return f"scores add up to {total}, the highest of them {scores[highest]} of {highest!r}; make them smaller"
 
 
 def _removed_fit(update: Mapping[str, Any], state: Mapping[str, Any], context: Context) -> str | None:

@@ -165,6 +165,7 @@ async def test_what_a_node_may_not_do_stops_the_run_with_words(update: Any, word
         ({"a": 1.0, "one": 1.0, "two": 1.0}, "scores has one for 'a', which is no unit"),
         ({}, "scores has none for 2 of 2 units, the first of them 'one'"),
         ({"one": 1.0, "two": -0.5}, "scores['two'] is -0.5; a score is 0 or more"),
+        ({"one": 1e308, "two": 1.5e308}, "scores add up to inf, the highest of them 1.5e+308 of 'two'; make them smaller"),
         ({"one": 1.0, "two": float("nan")}, "scores['two'] is nan; numbers are finite"),
         ({"one": 1.0, "two": np.float64(1.0)}, "scores['two'] is a numpy.float64"),
         ({"one": 1.0, 2: 1.0}, "scores has the key 2, a int"),
