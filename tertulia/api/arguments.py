@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tertulia.state.errors import SettingError
 from tertulia.state.language_model import REHEARSAL
 from tertulia.state.parameters import ALIASES
-from tertulia.views.wording.wrong_arguments import check_argument, check_texts, refusal
+from tertulia.state.wrong_arguments import check_argument, check_texts, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

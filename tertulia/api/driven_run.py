@@ -9,7 +9,7 @@ from tertulia.api.arguments import check_changes, limits_of, named_as_arguments,
 from tertulia.api.calling import awaitable
 from tertulia.api.store_handle import StoreHandle
 from tertulia.state.records import RunRecord
-from tertulia.views.wording.wrong_arguments import with_named_arguments
+from tertulia.state.wrong_arguments import with_named_arguments
 
 if TYPE_CHECKING:
     from tertulia.runs.driving.stopping import Stopped

@@ -19,7 +19,7 @@ from tertulia.state.errors import UsageError, nearest_hint
 from tertulia.state.parameters import ALIASES
 from tertulia.state.records import RunRecord
 from tertulia.state.text import counted
-from tertulia.views.wording.wrong_arguments import check_argument, with_named_arguments
+from tertulia.state.wrong_arguments import check_argument, with_named_arguments
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,8 +9,8 @@ from tertulia.api.store_handle import StoreHandle
 from tertulia.lab.exports.writing import Export, Format
 from tertulia.state.errors import SettingError, UsageError, nearest_hint
 from tertulia.state.records import RunRecord
+from tertulia.state.wrong_arguments import check_argument, path_of, refusal, with_named_arguments
 from tertulia.storage.store import SqlStore
-from tertulia.views.wording.wrong_arguments import check_argument, path_of, refusal, with_named_arguments
 
 #: Reads the runs to export from their store, each once.
 Reader = Callable[[SqlStore], Sequence[RunRecord]]

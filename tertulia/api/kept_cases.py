@@ -8,8 +8,8 @@ from tertulia.api.store_handle import StoreHandle
 from tertulia.runs.access.engines import named_models
 from tertulia.state.errors import TertuliaError, UsageError
 from tertulia.state.written_files import refuse_links_in, write_text
+from tertulia.state.wrong_arguments import path_of, refusal
 from tertulia.storage.addresses import DEFAULT_STORE
-from tertulia.views.wording.wrong_arguments import path_of, refusal
 from tertulia.worlds.catalog import path_from_here
 from tertulia.worlds.population_object import Population
 from tertulia.worlds.scenario_object import ScenarioObject

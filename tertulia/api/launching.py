@@ -24,8 +24,8 @@ from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord
 from tertulia.state.seat import Ask
 from tertulia.state.text import clean
+from tertulia.state.wrong_arguments import BY_NAME, check_argument, check_texts, path_of, refusal
 from tertulia.storage.store import SqlStore
-from tertulia.views.wording.wrong_arguments import BY_NAME, check_argument, check_texts, path_of, refusal
 from tertulia.worlds.scenario_object import ScenarioObject
 
 if TYPE_CHECKING:

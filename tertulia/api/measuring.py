@@ -24,7 +24,7 @@ from tertulia.state.errors import SettingError, UsageError, nearest_hint
 from tertulia.state.language_model import Embedder
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord
-from tertulia.views.wording.wrong_arguments import check_argument
+from tertulia.state.wrong_arguments import check_argument
 
 #: The note on figures of a rehearsal.
 REHEARSED = "a stand-in without weights spoke: the figures show that everything works, and mean nothing"

@@ -15,8 +15,8 @@ from tertulia.runs.driving.interrupting import run_or_abandon
 from tertulia.runs.driving.session import events_of
 from tertulia.state.language_model import LanguageModel
 from tertulia.state.parameters import Parameters
+from tertulia.state.wrong_arguments import check_argument, check_texts, path_of, refusal, with_named_arguments
 from tertulia.storage.parts.annotations import Annotations
-from tertulia.views.wording.wrong_arguments import check_argument, check_texts, path_of, refusal, with_named_arguments
 
 if TYPE_CHECKING:
     from tertulia.lab.annotations.asking import Inquiry, Response

@@ -20,9 +20,9 @@ from tertulia.runs.planning.additions import Additions
 from tertulia.runs.planning.request import DEFAULT_MODEL, DEFAULT_SEED
 from tertulia.state.budget import Budget
 from tertulia.state.seat import Ask
+from tertulia.state.wrong_arguments import check_argument, with_named_arguments
 from tertulia.storage.addresses import DEFAULT_STORE, StoreAddress
 from tertulia.views.reading.comparing import RunComparison
-from tertulia.views.wording.wrong_arguments import check_argument, with_named_arguments
 
 if TYPE_CHECKING:
     from tertulia.worlds.scenario_object import ScenarioObject

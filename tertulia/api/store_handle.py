@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from tertulia.state.errors import StorageError
+from tertulia.state.wrong_arguments import path_of
 from tertulia.storage.addresses import ServerAddress, StoreAddress, store_address
 from tertulia.storage.store import SqlStore
-from tertulia.views.wording.wrong_arguments import path_of
 
 
 class StoreHandle:

@@ -20,12 +20,12 @@ from tertulia.state.errors import UsageError, nearest_hint
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import EndedBy, RunRecord, RunStatus, Turn
+from tertulia.state.wrong_arguments import check_argument, with_named_arguments
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.documents import conversation_document, turn_document
 from tertulia.views.reading.exchanges import RecordedExchange, read_exchanges, spoken_turns
 from tertulia.views.reading.turns import LineDetails, read_turn
 from tertulia.views.wording.phrases import clock, made_with, people_line, silence
-from tertulia.views.wording.wrong_arguments import check_argument, with_named_arguments
 
 if TYPE_CHECKING:
     from pandas import DataFrame

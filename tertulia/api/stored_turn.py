@@ -12,6 +12,7 @@ from tertulia.runs.access.engines import ModelAccess
 from tertulia.state.errors import UsageError
 from tertulia.state.records import Candidate, Turn
 from tertulia.state.text import shortened
+from tertulia.state.wrong_arguments import check_argument, check_texts, path_of, with_named_arguments
 from tertulia.views.reading.bids import BidReasons, bid_reasons
 from tertulia.views.reading.documents import unit_documents
 from tertulia.views.reading.exchanges import RecordedExchange
@@ -19,7 +20,6 @@ from tertulia.views.reading.leaning import Reason, reasons
 from tertulia.views.reading.rounds import AgentRound
 from tertulia.views.reading.turns import LineDetails, TurnDetails, parameters_of
 from tertulia.views.reading.why import why_turn
-from tertulia.views.wording.wrong_arguments import check_argument, check_texts, path_of, with_named_arguments
 
 #: Characters of an utterance that a turn's line shows.
 _SHOWN = 60

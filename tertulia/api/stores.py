@@ -14,8 +14,8 @@ from tertulia.api.stored_run import Run
 from tertulia.api.tables import Records
 from tertulia.state.errors import NotFoundError, SettingError, nearest_hint
 from tertulia.state.records import RunRecord, RunStatus
+from tertulia.state.wrong_arguments import check_argument, path_of, with_named_arguments
 from tertulia.storage.addresses import StoreAddress, is_missing
-from tertulia.views.wording.wrong_arguments import check_argument, path_of, with_named_arguments
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -35,8 +35,8 @@ from tertulia.state.budget import Budget
 from tertulia.state.errors import SettingError, StoppedError
 from tertulia.state.parameters import ALIASES
 from tertulia.state.text import clean
+from tertulia.state.wrong_arguments import check_argument, check_texts, path_of, refusal, with_named_arguments
 from tertulia.storage.addresses import DEFAULT_STORE, StoreAddress
-from tertulia.views.wording.wrong_arguments import check_argument, check_texts, path_of, refusal, with_named_arguments
 
 #: A value of a parameter, or several, which are an axis.
 Values = Any

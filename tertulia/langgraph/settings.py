@@ -11,9 +11,9 @@ from tertulia.runs.planning.request import DEFAULT_MODEL as DEFAULT_MODEL
 from tertulia.runs.planning.request import DEFAULT_SEED as DEFAULT_SEED
 from tertulia.state.errors import SettingError
 from tertulia.state.parameters import Parameters
+from tertulia.state.wrong_arguments import BY_NAME, check_texts, path_of
 from tertulia.storage.addresses import store_address
 from tertulia.storage.sqlite.opening import MEMORY
-from tertulia.views.wording.wrong_arguments import BY_NAME, check_texts, path_of
 
 
 def host_of(

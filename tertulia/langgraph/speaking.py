@@ -23,8 +23,8 @@ from tertulia.runs.planning.additions import Additions
 from tertulia.state.context import Context, RecordedTurn
 from tertulia.state.errors import nearest_hint
 from tertulia.state.meeting import Meeting
+from tertulia.state.wrong_arguments import with_named_arguments
 from tertulia.storage.addresses import DEFAULT_STORE
-from tertulia.views.wording.wrong_arguments import with_named_arguments
 
 State = Mapping[str, Any]
 

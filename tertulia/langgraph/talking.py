@@ -32,8 +32,8 @@ from tertulia.state.context import Context
 from tertulia.state.graph_state import GroupState, first_state
 from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Order
+from tertulia.state.wrong_arguments import with_named_arguments
 from tertulia.storage.addresses import DEFAULT_STORE
-from tertulia.views.wording.wrong_arguments import with_named_arguments
 
 State = Mapping[str, Any]
 

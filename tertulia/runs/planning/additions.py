@@ -10,7 +10,7 @@ from tertulia.runs.access.trust import KnownTrust, Trust, Trusted
 from tertulia.state.errors import UsageError
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.records import Extension, RunRecord
-from tertulia.views.wording.wrong_arguments import refusal
+from tertulia.state.wrong_arguments import refusal
 
 if TYPE_CHECKING:
     from tertulia.nodes.machinery.node import Node
