@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from contextlib import contextmanager
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-from tertulia.state.errors import SettingError
+from tertulia.state.errors import SettingError, nearest_hint
 from tertulia.state.language_model import REHEARSAL
 from tertulia.state.parameters import ALIASES
+from tertulia.state.records import RunStatus
 from tertulia.state.wrong_arguments import check_argument, check_texts, refusal
 
 if TYPE_CHECKING:
@@ -42,6 +43,12 @@ def check_names(model: object, seat: object, label: object) -> None:
     check_argument("label", label, str, "a label is a text")
     if model == "":
         raise refusal("model", model, "a model has a name; leave it out for the default")
+
+
+def check_status(status: object) -> None:
+    """Raise `SettingError` with the nearest one for a status that no run has; `None` is any."""
+    if status is not None and status not in get_args(RunStatus):
+        raise SettingError("status", status, f": unknown{nearest_hint(str(status), get_args(RunStatus))}")
 
 
 def speaking_model(model: str | None, rehearse: bool, default: str | None = None) -> str | None:

@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from tertulia.api.arguments import check_status
 from tertulia.api.exporting import write_export
 from tertulia.api.measuring import Comparison, Measures, chosen_metrics, compared, figures_of_runs, found_in, measured
 from tertulia.api.store_handle import StoreHandle
@@ -348,8 +349,10 @@ class TrialRuns(tuple[Run, ...]):
         """Return the runs of this setting, case, trial and status.
 
         Raises:
-            UsageError: There is none of that name among these runs; the nearest one is given.
+            UsageError: There is no such status, or no such setting, case or trial among these runs; the nearest one is
+                given.
         """
+        check_status(status)
         given = {"setting": setting, "case": case, "trial": trial, "status": status}
         left = self.items
         for name, wanted in given.items():

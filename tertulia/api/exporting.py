@@ -1,7 +1,8 @@
 """Writing runs to files from Python: the formats of `tertulia export`."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import get_args
 
@@ -28,13 +29,21 @@ def write_export(
     path = Path(path_of("out", out))
     if path == Path("-"):
         raise refusal("out", str(path), "the name of a file or a folder is expected")
-    try:
-        with handle.opened() as store:
-            export = Export(store, runs(store), format, path, force)
-            export.write()
-    except UsageError as error:  # it names options of the command
-        raise UsageError(str(error).replace("--force", "force=True")) from None
+    with force_as_argument(), handle.opened() as store:
+        export = Export(store, runs(store), format, path, force)
+        export.write()
     return tuple(export.files)
+
+
+@contextmanager
+def force_as_argument() -> Iterator[None]:
+    """Name the argument in a refusal that names the option of the command, `--force`."""
+    try:
+        yield
+    except UsageError as error:
+        if "--force" not in str(error):
+            raise
+        raise UsageError(str(error).replace("--force", "force=True")) from None
 
 
 class Exported:

@@ -5,14 +5,14 @@ from html import escape
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, get_args
+from typing import TYPE_CHECKING, Self
 
-from tertulia.api.arguments import whole_number
-from tertulia.api.exporting import write_export
+from tertulia.api.arguments import check_status, whole_number
+from tertulia.api.exporting import force_as_argument, write_export
 from tertulia.api.store_handle import StoreHandle
 from tertulia.api.stored_run import Run
 from tertulia.api.tables import Records
-from tertulia.state.errors import NotFoundError, SettingError, nearest_hint
+from tertulia.state.errors import NotFoundError, SettingError
 from tertulia.state.records import RunRecord, RunStatus
 from tertulia.state.wrong_arguments import check_argument, path_of, with_named_arguments
 from tertulia.storage.addresses import StoreAddress, is_missing
@@ -47,8 +47,7 @@ class Store(StoreHandle):
         Raises:
             SettingError: There is no such status, or the limit is below 1.
         """
-        if status is not None and status not in get_args(RunStatus):
-            raise SettingError("status", status, f": unknown{nearest_hint(str(status), get_args(RunStatus))}")
+        check_status(status)
         check_argument("scenario", scenario, str, "a scenario is named by a text")
         check_argument("label", label, str, "a label is a text")
         if limit is not None and whole_number("limit", limit, "a limit is an integer") < 1:
@@ -115,7 +114,9 @@ class Store(StoreHandle):
         from tertulia.runs.files.backups import back_up
 
         self.check_open()
-        back_up(self.path, file := Path(path_of("path", path)), force)
+        check_argument("force", force, bool, "force is True or False", optional=False)
+        with force_as_argument():
+            back_up(self.path, file := Path(path_of("path", path)), force)
         return file
 
     def close(self) -> None:

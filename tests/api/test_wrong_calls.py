@@ -64,6 +64,18 @@ def test_a_fork_and_a_stream_are_told_the_same() -> None:
         anyio.run(anext, tt.stream("tidewell", model="other", rehearse=True))
 
 
+def test_a_backup_and_the_runs_of_an_experiment_name_arguments_and_statuses() -> None:
+    experiment = tt.sweep("tidewell", trials=1, rounds=1, **STAND_IN)
+    with pytest.raises(tt.SettingError, match=r"^status=Finished: unknown \(did you mean 'finished'\?\)$"):
+        experiment.runs.where(status="Finished")
+    assert (len(experiment.runs.where(status="finished")), len(experiment.runs.where(status="failed"))) == (1, 0)
+    store = tt.open_store("tertulia.db")
+    store.backup("copy.db")
+    with pytest.raises(tt.UsageError, match="exists already; overwrite it with force=True, or give another name"):
+        store.backup("copy.db")
+    assert store.backup("copy.db", force=True).name == "copy.db"
+
+
 def test_every_turn_tells_how_it_came_about() -> None:
     run = tt.run("tidewell", removal_factor=0.5, rounds=2, **STAND_IN)
     for turn in run.turns:
