@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 
 from langgraph.runtime import Runtime
+from pydantic import ValidationError
 
 from tertulia.nodes.machinery.time_limit import time_limit
 from tertulia.nodes.mechanisms.mechanism import Mechanism
@@ -14,6 +15,7 @@ from tertulia.state.context import Context
 from tertulia.state.errors import ModelError, StorageError
 from tertulia.state.graph_state import CognitionState
 from tertulia.state.text import first_line
+from tertulia.state.wrong_values import wrong_value
 
 #: Seconds that a mechanism may take which declares no limit, its waiting for the model not counted.
 TIMEOUT_S = 20.0
@@ -56,6 +58,7 @@ async def run_mechanism(view: View, mechanism: Mechanism) -> Finding:
     except TimeoutError:
         return Finding(problem=f"{mechanism.name} took longer than {limit:g} s")
     except Exception as error:
-        return Finding(problem=f"{mechanism.name} failed: {type(error).__name__}: {first_line(error)}")
+        message = wrong_value(error.errors()[0]) if isinstance(error, ValidationError) else first_line(error)
+        return Finding(problem=f"{mechanism.name} failed: {type(error).__name__}: {message}")
     finally:
         view.context.broker.leave(view.name, mechanism.name)

@@ -4,7 +4,7 @@ Hand over their results: `tertulia.run(…, additions=tertulia.Additions(nodes={
 """
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, overload
 
@@ -14,6 +14,8 @@ from tertulia.nodes.mechanisms.mechanism import Mechanism
 from tertulia.state.cognition import Finding
 from tertulia.state.errors import ExtensionError
 from tertulia.state.records import Record
+from tertulia.state.wrong_arguments import with_named_arguments
+from tertulia.state.wrong_values import shown
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
@@ -32,6 +34,7 @@ def scorer(function: ScoreFunction, /) -> Node: ...
 def scorer(
     *, name: str | None = None, description: str | None = None, timeout_s: float | None = None
 ) -> Callable[[ScoreFunction], Node]: ...
+@with_named_arguments
 def scorer(
     function: ScoreFunction | None = None,
     *,
@@ -91,6 +94,7 @@ def scorer(
     return declare if function is None else declare(function)
 
 
+@with_named_arguments
 def node(
     place: str,
     *,
@@ -136,6 +140,7 @@ def node(
     return declare
 
 
+@with_named_arguments
 def mechanism(
     description: str,
     *,
@@ -147,6 +152,8 @@ def mechanism(
     timeout_s: float | None = None,
 ) -> Callable[[Callable[..., Any]], Mechanism]:
     """Return a decorator that makes a mechanism from `function(view)`, which returns the agent's finding.
+
+    A finding is a text, several, or a `Finding`; `None` and an empty text are none.
 
     ::
 
@@ -181,8 +188,12 @@ def mechanism(
             found = await result if inspect.isawaitable(result) else result
             if isinstance(found, Finding):
                 return found
-            lines = (found,) if isinstance(found, str) else tuple(found or ())
-            return Finding(lines=lines)
+            is_list = isinstance(found, Iterable) and not isinstance(found, str | bytes | Mapping)
+            lines = tuple(found) if is_list else (found,) if found else ()
+            if not all(isinstance(line, str) for line in lines):
+                returned = shown(lines if is_list else found)
+                raise ValueError(f"{called} returned {returned}; it returns a text, a list of texts, or None")
+            return Finding(lines=tuple(line for line in lines if line.strip()))
 
         return Mechanism(
             name=called,

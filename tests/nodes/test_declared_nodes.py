@@ -3,7 +3,7 @@
 import asyncio
 import time
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from support.meeting_case import a_quay, held
 from support.scripted import ScriptedModel
 from support.user_nodes import a_mechanism, a_node, ends, without_addresses
 
+import tertulia as tt
 from tertulia.nodes.machinery.guard import guarded
 from tertulia.nodes.machinery.places import PLACES
 from tertulia.nodes.machinery.registry import NODES
@@ -165,7 +166,10 @@ async def test_what_a_node_may_not_do_stops_the_run_with_words(update: Any, word
         ({"a": 1.0, "one": 1.0, "two": 1.0}, "scores has one for 'a', which is no unit"),
         ({}, "scores has none for 2 of 2 units, the first of them 'one'"),
         ({"one": 1.0, "two": -0.5}, "scores['two'] is -0.5; a score is 0 or more"),
-        ({"one": 1e308, "two": 1.5e308}, "scores add up to inf, the highest of them 1.5e+308 of 'two'; make them smaller"),
+        (
+            {"one": 1e308, "two": 1.5e308},
+            "scores add up to inf, the highest of them 1.5e+308 of 'two'; make them smaller",
+        ),
         ({"one": 1.0, "two": float("nan")}, "scores['two'] is nan; numbers are finite"),
         ({"one": 1.0, "two": np.float64(1.0)}, "scores['two'] is a numpy.float64"),
         ({"one": 1.0, 2: 1.0}, "scores has the key 2, a int"),
@@ -185,6 +189,19 @@ async def test_scores_that_lambda_could_not_use_are_refused(scores: Any, words: 
     with pytest.raises(NodeError) as stopped:
         await guarded(node)({**MOMENT, "prompt": prompt}, Runtime(context=context))
     assert words in str(stopped.value)
+
+
+@pytest.mark.parametrize(("found", "lines"), [("", ()), (" ", ()), (["", "It leaks."], ("It leaks.",)), (None, ())])
+async def test_an_empty_text_is_no_finding(found: Any, lines: tuple[str, ...]) -> None:
+    mine = tt.mechanism("look", name="mine")(lambda view: found)
+    assert (await mine.run(cast(Any, None))).lines == lines
+
+
+@pytest.mark.parametrize("found", [5, [5, None], {"a": 1}, b"x"])
+async def test_findings_that_are_no_texts_are_told(found: Any) -> None:
+    mine = tt.mechanism("look", name="mine")(lambda view: found)
+    with pytest.raises(ValueError, match=r"^mine returned .*; it returns a text, a list of texts, or None$"):
+        await mine.run(cast(Any, None))
 
 
 async def test_tuples_become_lists_and_whole_numbers_do_for_others() -> None:
