@@ -24,7 +24,7 @@ from tertulia.state.parameters.prompt import (
     SetpointParameters,
     VariationParameters,
 )
-from tertulia.state.wrong_values import is_no_number, value_problem
+from tertulia.state.wrong_values import is_no_number, shown, value_problem
 
 #: The list of all parameters, for a message about one that is unknown.
 LISTED = "; `tertulia settings` lists what there is"
@@ -269,6 +269,10 @@ def _read_scalar(value: Any, current: Any) -> Any:
         return value
 
 
+#: Bits of a whole number that a message shows in full.
+_MOST_BITS = 128
+
+
 def _setting_error(error: ValidationError) -> SettingError:
     problem, *others = error.errors()
     place = problem["loc"]
@@ -280,4 +284,6 @@ def _setting_error(error: ValidationError) -> SettingError:
     ]
     name = ".".join(map(str, place[:1] if expected else place)) or "parameters"
     message = f"{value_problem(problem)}{''.join(f', or {value}' for value in expected)}"
-    return SettingError(name, problem["input"], f": {message}")
+    given = problem["input"]
+    is_long = isinstance(given, int) and given.bit_length() > _MOST_BITS
+    return SettingError(name, shown(given) if is_long else given, f": {message}")
