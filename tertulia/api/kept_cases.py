@@ -4,6 +4,8 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from pydantic import BaseModel
+
 from tertulia.api.store_handle import StoreHandle
 from tertulia.runs.access.engines import named_models
 from tertulia.state.errors import TertuliaError, UsageError
@@ -31,13 +33,15 @@ def named_cases(cases: object, store: StoreHandle) -> tuple[list[str], list[File
         SettingError: They are no scenarios.
         UsageError: A file can't be written, or it is a population.
     """
-    given = [cases] if isinstance(cases, str | os.PathLike | ScenarioObject) else cases
+    given = [cases] if isinstance(cases, str | os.PathLike | ScenarioObject | BaseModel) else cases
     listed = list(given) if isinstance(given, Iterable) else []
     if any(isinstance(case, Population) for case in listed):
         by_file = "sweep('villagers', settings={'villagers': FILE})"
         raise UsageError(f"an experiment reads a population from its file: population.write(FILE), then {by_file}")
     if not listed:
         raise refusal("cases", cases, "scenarios are expected: 'tidewell:all', or a list of several")
+    if wrong := [case for case in listed if not isinstance(case, str | os.PathLike | FileObject)]:
+        raise refusal("cases", wrong[0], "a scenario is a name, a file, or a tertulia.Case or tertulia.Meeting")
     objects = [case for case in listed if isinstance(case, FileObject)]
     names = [_kept(case, store) if isinstance(case, FileObject) else path_of("cases", case) for case in listed]
     return names, objects
