@@ -7,12 +7,14 @@ run that is resumed gets a new one, or none.
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
-from math import inf, isfinite
+from sys import float_info
 from types import MappingProxyType
 from typing import Protocol
 
 from tertulia.state.cognition import Call
 from tertulia.state.errors import SettingError
+from tertulia.state.wrong_arguments import with_named_fields
+from tertulia.state.wrong_values import shown
 
 #: By model, the price of a million tokens read, and of a million written.
 Prices = Mapping[str, tuple[float, float]]
@@ -32,6 +34,7 @@ class Spent:
         return Spent(self.calls + other.calls, self.tokens + other.tokens, self.cost + other.cost)
 
 
+@with_named_fields
 @dataclass(frozen=True)
 class Budget:
     """The limits at which a run or an experiment is stopped, as an interrupt does; `None`: no limit.
@@ -65,16 +68,15 @@ class Budget:
         for name in ("max_calls", "max_tokens"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-                raise SettingError(name, value, f": {_COUNTED}")
+                raise SettingError(name, shown(value), f": {_COUNTED}")
         for name, expected in (("max_cost", _PAID), ("max_minutes", _TIMED)):
             value = getattr(self, name)
-            is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            if value is not None and not (is_number and isfinite(value) and value > 0):
-                raise SettingError(name, value, f": {expected}")
+            if value is not None and not (_is_amount(value) and value > 0):
+                raise SettingError(name, shown(value), f": {expected}")
         if not isinstance(self.prices, Mapping):
-            raise SettingError("prices", repr(self.prices), f": {_PRICED}")
+            raise SettingError("prices", shown(self.prices), f": {_PRICED}")
         if wrong := next((model for model, price in self.prices.items() if not _is_price(price)), None):
-            raise SettingError(f"prices[{wrong!r}]", repr(self.prices[wrong]), f": {_PRICED}")
+            raise SettingError(f"prices[{wrong!r}]", shown(self.prices[wrong]), f": {_PRICED}")
 
     @property
     def is_none(self) -> bool:
@@ -122,7 +124,12 @@ def _is_price(price: object) -> bool:
     """Return whether it is two numbers, each 0 or more."""
     if not isinstance(price, Sequence) or len(price) != 2:
         return False
-    return all(isinstance(n, int | float) and not isinstance(n, bool) and 0 <= n < inf for n in price)
+    return all(_is_amount(number) for number in price)
+
+
+def _is_amount(value: object) -> bool:
+    """Return whether it is a number of 0 or more that can be calculated with."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= float_info.max
 
 
 def _of(limit: float, unit: str) -> str:

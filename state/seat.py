@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import Field
+from pydantic import Field, ValidationError, model_validator
 
+from tertulia.state.errors import UsageError, nearest_hint
 from tertulia.state.records import Record, Turn
 from tertulia.state.text import one_line
+from tertulia.state.wrong_values import shown, wrong_value
 
 #: Characters that a person may say at once: more than a minute of speech, and less than a terminal takes in a line.
 LONGEST = 1000
@@ -50,10 +53,33 @@ class Answer(Record):
     Attributes:
         words: The words that they want to say, as `as_utterance` returns it; empty if they stay silent.
         seconds: How long they took, if the clock runs; `None` if it waits, or to have it measured.
+
+    Raises:
+        UsageError: A field is missing, unknown, or has a value that it can't have.
     """
 
     words: str
     seconds: float | None = Field(default=None, ge=0)
+
+    if not TYPE_CHECKING:  # checkers know the fields
+
+        def __new__(cls, *given: Any, **fields: Any) -> Self:
+            """Refuse values without the names of their fields."""
+            if given:
+                raise UsageError(f"Answer: takes its fields by name: Answer(words={shown(given[0])})")
+            return super().__new__(cls)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _in_words(cls, values: Any, validated: Callable[[Any], Self]) -> Self:
+        """Describe the first fault of a program's values in words; a name that is misspelt before one that lacks."""
+        try:
+            return validated(values)
+        except ValidationError as error:
+            first = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
+            name = ".".join(map(str, first["loc"]))
+            hint = nearest_hint(name, cls.model_fields) if first["type"] == "extra_forbidden" else ""
+            raise UsageError(f"Answer: {name}: {wrong_value(first)}{hint}") from None
 
 
 class Asked(Record):

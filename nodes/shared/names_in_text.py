@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from tertulia.state.patterns import lazy_pattern
+from tertulia.state.wrong_arguments import check_argument, texts_of, with_named_arguments
 
 #: Scripts that do not part their words: Thai to Khmer, Chinese, Japanese; and Korean, which adds particles to a name.
 _SPACELESS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
@@ -74,14 +75,24 @@ def is_named(name: str, text: str, among: tuple[str, ...] = ()) -> bool:
     return name in named_in(text, among or (name,))
 
 
+@with_named_arguments
 def mentions(text: str, names: Sequence[str]) -> dict[str, list[tuple[int, int]]]:
     """Return the people whose full name or first name a text has as a whole word, each with its places.
 
     Places are pairs of the first position and the one behind the last, in order. The full name of one person is no
     mention of another with the same first name. Positions are those in Unicode's composed form of the text (NFC).
+
+    Raises:
+        UsageError: The text is none, or the names are no list of texts.
     """
+    check_argument("text", text, str, "a text is expected", optional=False)
+    return _mentioned(text, tuple(texts_of("names", names)))
+
+
+def _mentioned(text: str, names: tuple[str, ...]) -> dict[str, list[tuple[int, int]]]:
+    """Return the places of the people whom a text mentions (see `mentions`)."""
     text = unicodedata.normalize("NFC", text)
-    possible = _possible(text, tuple(names))
+    possible = _possible(text, names)
     found = ((name, places_of(name, _without_longer(name, text, possible))) for name in possible)
     return {name: places for name, places in found if places}
 
@@ -89,7 +100,7 @@ def mentions(text: str, names: Sequence[str]) -> dict[str, list[tuple[int, int]]
 @lru_cache(maxsize=1024)
 def named_in(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the people of these names whom a text mentions."""
-    return tuple(mentions(text, names))
+    return tuple(_mentioned(text, names))
 
 
 @lru_cache(maxsize=4096)

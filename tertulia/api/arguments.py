@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from contextlib import contextmanager
-from operator import index
 from typing import TYPE_CHECKING, Any, get_args
 
 from tertulia.state.errors import SettingError, nearest_hint
@@ -17,23 +16,12 @@ if TYPE_CHECKING:
     from tertulia.runs.driving.limits import Limits
     from tertulia.state.budget import Budget
 
-#: Descriptions of a seed, a model, and the function that asks the person in a seat, for messages.
-SEED = "a seed is an integer"
+#: Descriptions of a model, and the function that asks the person in a seat, for messages.
 MODEL = "a model is named by a text"
 ASK = "a function is expected, from an Invitation to an Answer; it may be async"
 
 #: The arguments with other names than the parameters that they set.
 _ARGUMENTS = {"max_turns": "rounds", "max_minutes": "minutes"}
-
-
-def whole_number(name: str, value: Any, expected: str) -> int:
-    """Return an integer, also one of numpy's, or raise `SettingError` for anything else."""
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        return index(value)
-    except TypeError:
-        raise refusal(name, value, expected, of_kind=False) from None
 
 
 def check_names(model: object, seat: object, label: object) -> None:

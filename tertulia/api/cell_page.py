@@ -4,9 +4,9 @@ import shlex
 from html import escape
 from importlib.metadata import entry_points
 
-from tertulia.api.arguments import whole_number
 from tertulia.api.store_handle import StoreHandle
 from tertulia.state.errors import UsageError
+from tertulia.state.wrong_arguments import whole_number
 
 #: The page may run scripts and save figures; it reaches neither the notebook nor a host.
 _ALLOWED = "allow-scripts allow-downloads"

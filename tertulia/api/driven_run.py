@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from tertulia.api.arguments import check_changes, limits_of, named_as_arguments, whole_number
+from tertulia.api.arguments import check_changes, limits_of, named_as_arguments
 from tertulia.api.calling import awaitable
 from tertulia.api.store_handle import StoreHandle
 from tertulia.state.records import RunRecord
-from tertulia.state.wrong_arguments import with_named_arguments
+from tertulia.state.wrong_arguments import whole_number, with_named_arguments
 
 if TYPE_CHECKING:
     from tertulia.runs.driving.stopping import Stopped
@@ -27,6 +27,7 @@ class DrivenRun:
         store: The store file that it lies in.
     """
 
+    @with_named_arguments
     def __init__(self, store: StoreHandle, id: str) -> None:
         """Name a run of a store (`tertulia.open_store(...).run(id)` looks it up)."""
         self.store, self.id = store, id

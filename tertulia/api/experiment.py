@@ -54,6 +54,7 @@ class Experiment:
         store: The store that it lies in.
     """
 
+    @with_named_arguments
     def __init__(self, store: StoreHandle, name: str, part: definitions.Experiment | None = None) -> None:
         """Name an experiment of a store, or the part of it that a sweep asked for."""
         self.store, self.name, self._part = store, name, part

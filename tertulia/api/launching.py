@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tertulia.api.arguments import ASK, MODEL, SEED, check_given_once, check_names, named_as_arguments, whole_number
+from tertulia.api.arguments import ASK, MODEL, check_given_once, check_names, named_as_arguments
 from tertulia.api.progress_bar import ProgressBar
 from tertulia.api.store_handle import StoreHandle
 from tertulia.runs.access.engines import ModelAccess
@@ -24,7 +24,7 @@ from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord
 from tertulia.state.seat import Ask
 from tertulia.state.text import clean
-from tertulia.state.wrong_arguments import BY_NAME, check_argument, check_texts, path_of, refusal
+from tertulia.state.wrong_arguments import BY_NAME, SEED, check_argument, check_texts, path_of, refusal, whole_number
 from tertulia.storage.store import SqlStore
 from tertulia.worlds.scenario_object import ScenarioObject
 

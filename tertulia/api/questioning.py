@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from tertulia.api.arguments import MODEL, SEED, speaking_model, whole_number
+from tertulia.api.arguments import MODEL, speaking_model
 from tertulia.api.calling import awaitable
 from tertulia.api.store_handle import StoreHandle
 from tertulia.api.tables import Records
@@ -15,7 +15,15 @@ from tertulia.runs.driving.interrupting import run_or_abandon
 from tertulia.runs.driving.session import events_of
 from tertulia.state.language_model import LanguageModel
 from tertulia.state.parameters import Parameters
-from tertulia.state.wrong_arguments import check_argument, check_texts, path_of, refusal, with_named_arguments
+from tertulia.state.wrong_arguments import (
+    SEED,
+    check_argument,
+    check_texts,
+    path_of,
+    refusal,
+    whole_number,
+    with_named_arguments,
+)
 from tertulia.storage.parts.annotations import Annotations
 
 if TYPE_CHECKING:

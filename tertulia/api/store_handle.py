@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tertulia.state.errors import StorageError
-from tertulia.state.wrong_arguments import path_of
+from tertulia.state.wrong_arguments import path_of, with_named_arguments
 from tertulia.storage.addresses import ServerAddress, StoreAddress, store_address
 from tertulia.storage.store import SqlStore
 
@@ -11,6 +11,7 @@ from tertulia.storage.store import SqlStore
 class StoreHandle:
     """A store that is opened whenever something is read, and closed at once; safe in any thread."""
 
+    @with_named_arguments
     def __init__(self, path: StoreAddress | str) -> None:
         """Name the store; it is not opened yet."""
         self._given = store_address(path if isinstance(path, ServerAddress) else path_of("store", path))

@@ -6,7 +6,6 @@ from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from tertulia.api.arguments import whole_number
 from tertulia.api.cell_page import CellPage
 from tertulia.api.checking import Checking
 from tertulia.api.driven_run import DrivenRun
@@ -20,7 +19,7 @@ from tertulia.state.errors import UsageError, nearest_hint
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import EndedBy, RunRecord, RunStatus, Turn
-from tertulia.state.wrong_arguments import check_argument, with_named_arguments
+from tertulia.state.wrong_arguments import check_argument, whole_number, with_named_arguments
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.documents import conversation_document, turn_document
 from tertulia.views.reading.exchanges import RecordedExchange, read_exchanges, spoken_turns
@@ -95,6 +94,7 @@ class Run(DrivenRun, Questioned, Checking, Exported):
         with self._opened() as (store, run, start):
             return Records(read_exchanges(store, run.run, start) if isinstance(start, Population) else ())
 
+    @with_named_arguments
     def turn(self, number: int) -> StoredTurn:
         """Return a turn and how it came about: units with their scores, the units removed, candidates, cognition.
 
@@ -142,6 +142,7 @@ class Run(DrivenRun, Questioned, Checking, Exported):
         with self.store.opened() as store:
             return turn_document(store, details)
 
+    @with_named_arguments
     def frame(self, of: FrameOf = "turns") -> "DataFrame":
         """Return stored records as a pandas data frame; docs/data.md has the columns.
 
@@ -154,7 +155,7 @@ class Run(DrivenRun, Questioned, Checking, Exported):
         from tertulia.storage import frames
 
         self.store.check_open()
-        check_argument("of", of, str, "a frame is named by a text: frame('units')")
+        check_argument("of", of, str, "a frame is named by a text: frame('units')", optional=False)
         if of not in get_args(FrameOf):
             raise UsageError(f"there is no frame of {of!r}{nearest_hint(of, get_args(FrameOf))}")
         return getattr(frames, of)(self.store.path, self.id)
@@ -194,6 +195,7 @@ class Run(DrivenRun, Questioned, Checking, Exported):
         (figures,) = figures_of_runs(self.store, [(run, run.scenario)], chosen, embedder)
         return figures
 
+    @with_named_arguments
     def transcript(self, thoughts: bool = False) -> str:
         """Return the run as a Markdown document, with thoughts, bids and removed units under every turn if wanted."""
         from tertulia.views.wording.transcript import transcript
@@ -206,6 +208,7 @@ class Run(DrivenRun, Questioned, Checking, Exported):
         with self._opened() as opened:
             return conversation_document(*opened)
 
+    @with_named_arguments
     def view(self, height: int = 720) -> CellPage:
         """Return the page of the run, which a notebook shows offline in a cell of `height` pixels.
 

@@ -6,13 +6,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tertulia.api.arguments import MODEL, whole_number
+from tertulia.api.arguments import MODEL
 from tertulia.api.tables import Records
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.state.errors import UsageError
 from tertulia.state.records import Candidate, Turn
 from tertulia.state.text import shortened
-from tertulia.state.wrong_arguments import check_argument, check_texts, path_of, with_named_arguments
+from tertulia.state.wrong_arguments import check_argument, check_texts, path_of, whole_number, with_named_arguments
 from tertulia.views.reading.bids import BidReasons, bid_reasons
 from tertulia.views.reading.documents import unit_documents
 from tertulia.views.reading.exchanges import RecordedExchange

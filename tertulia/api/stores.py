@@ -7,14 +7,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from tertulia.api.arguments import check_status, whole_number
+from tertulia.api.arguments import check_status
 from tertulia.api.exporting import force_as_argument, write_export
 from tertulia.api.store_handle import StoreHandle
 from tertulia.api.stored_run import Run
 from tertulia.api.tables import Records
 from tertulia.state.errors import NotFoundError, SettingError
 from tertulia.state.records import RunRecord, RunStatus
-from tertulia.state.wrong_arguments import check_argument, path_of, with_named_arguments
+from tertulia.state.wrong_arguments import check_argument, path_of, whole_number, with_named_arguments
 from tertulia.storage.addresses import StoreAddress, is_missing
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class Store(StoreHandle):
             records = store.runs(scenario=scenario, status=status, label=label, limit=limit)
         return StoredRuns(self, records)
 
+    @with_named_arguments
     def run(self, run: str = "@last") -> Run:
         """Return a run.
 
@@ -69,6 +70,7 @@ class Store(StoreHandle):
         with self.opened() as store:
             return Run(self, store.run(run).run)
 
+    @with_named_arguments
     def experiment(self, name: str) -> "Experiment":
         """Return an experiment that a sweep, or `tertulia lab run`, has made.
 
@@ -98,6 +100,7 @@ class Store(StoreHandle):
         self.check_open()
         return frames.runs(self.path, parameters=True)
 
+    @with_named_arguments
     def backup(self, path: str | PathLike[str], force: bool = False) -> Path:
         """Copy the store as it is at this moment, also while runs go on, to a file that needs no log; return its path.
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from tertulia.api.arguments import MODEL, SEED, check_given_once, limits_of, speaking_model, whole_number
+from tertulia.api.arguments import MODEL, check_given_once, limits_of, speaking_model
 from tertulia.api.calling import awaitable
 from tertulia.api.experiment import Experiment
 from tertulia.api.kept_cases import Cases, named_by, named_cases
@@ -35,7 +35,15 @@ from tertulia.state.budget import Budget
 from tertulia.state.errors import SettingError, StoppedError
 from tertulia.state.parameters import ALIASES
 from tertulia.state.text import clean
-from tertulia.state.wrong_arguments import check_argument, check_texts, path_of, refusal, with_named_arguments
+from tertulia.state.wrong_arguments import (
+    SEED,
+    check_argument,
+    check_texts,
+    path_of,
+    refusal,
+    whole_number,
+    with_named_arguments,
+)
 from tertulia.storage.addresses import DEFAULT_STORE, StoreAddress
 
 #: A value of a parameter, or several, which are an axis.

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tertulia.state.errors import StorageError
+from tertulia.state.errors import StorageError, UsageError
 from tertulia.state.text import first_line, one_line, path_argument
 from tertulia.storage.addresses import ServerAddress, StoreAddress
 from tertulia.storage.values import LARGEST_BYTES, DamagedValueError
@@ -133,5 +133,5 @@ def record_faults(path: StoreAddress | str) -> Iterator[None]:
             yield
         except (ValidationError, DamagedValueError):
             raise
-        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+        except (UsageError, ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             raise damaged(path, f"a record does not read: {first_line(error)}") from error

@@ -9,6 +9,8 @@ from typing import Any
 from tertulia.state.errors import SettingError
 from tertulia.state.meeting import BIG_FIVE
 from tertulia.state.randomness import keyed_generator
+from tertulia.state.wrong_arguments import SEED, texts_of, whole_number, with_named_arguments
+from tertulia.state.wrong_values import shown
 from tertulia.worlds.people import Person
 from tertulia.worlds.yaml_file import YamlFile
 
@@ -22,6 +24,7 @@ _AGES, _TRAITS, _MEMORIES = (18, 84), 3, 3
 _IMPORTANCE = (3, 8)
 
 
+@with_named_arguments
 def generate_people(count: int, seed: int = 1, without: Collection[str] = ()) -> list[Person]:
     """Return generated people: name, age, three Big Five poles, work, home, activity and three memories.
 
@@ -37,11 +40,13 @@ def generate_people(count: int, seed: int = 1, without: Collection[str] = ()) ->
         without: Names that are not given, such as those of people of your own.
 
     Raises:
-        SettingError: There are not so many names, or a count is not a whole number from 1.
+        SettingError: There are not so many names, a count is not a whole number from 1, a seed is no integer, or the
+            names are no texts.
     """
+    seed, without = whole_number("seed", seed, SEED), texts_of("without", without)
     parts, names = _read(_PARTS), _names(seed, without)
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= len(names):
-        raise SettingError("count", repr(count), f": a whole number from 1 to {len(names):,} is expected")
+        raise SettingError("count", shown(count), f": a whole number from 1 to {len(names):,} is expected")
     return [_made(name, keyed_generator(seed, agent=name, node="generate_person"), parts) for name in names[:count]]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, model_validator
 
 from tertulia.state.errors import ScenarioError
+from tertulia.state.wrong_arguments import check_argument, check_texts, path_of, with_named_arguments
 from tertulia.state.wrong_values import shown
 from tertulia.worlds.meeting_file import MeetingPerson
 from tertulia.worlds.yaml_file import YamlFile
@@ -127,6 +128,7 @@ def plain(value: Any) -> Any:
     return value
 
 
+@with_named_arguments
 def people_from(
     path: Path | str, user: str | None = None, columns: Mapping[str, str | None] | None = None
 ) -> list[Person]:
@@ -148,11 +150,14 @@ def people_from(
     Raises:
         NotFoundError: There is no such file.
         ScenarioError: It holds no people of a known kind, or a person has a value that it can't have.
-        UsageError: There is no such column or field.
+        UsageError: There is no such column or field, or an argument is of another kind.
     """
     from tertulia.worlds.characters.reading import joined, read_people
 
-    return as_persons(joined(read_people(Path(path).expanduser(), user or "the visitor", columns)))
+    file = Path(path_of("path", path)).expanduser()
+    check_argument("user", user, str, "a name is a text")
+    check_texts("columns", columns, "fields are given by column: columns={'Full name': 'name'}")
+    return as_persons(joined(read_people(file, user or "the visitor", columns)))
 
 
 def as_persons(people: Iterable["ImportedPerson"]) -> list[Person]:

@@ -13,6 +13,7 @@ from tertulia.state import album as records
 from tertulia.state.errors import ScenarioError, SettingError
 from tertulia.state.parameters import ALBUM_CHAT
 from tertulia.state.parameters.album import AlbumParameters
+from tertulia.state.wrong_arguments import path_of, with_named_arguments
 from tertulia.state.wrong_values import shown
 from tertulia.worlds.people import Person, plain, validated_in_words
 from tertulia.worlds.pictures import split_caption
@@ -66,6 +67,7 @@ class Population(ScenarioObject):
         file: The file that it was read from, as it was named; `None` for one that is in none.
     """
 
+    @with_named_arguments
     def __init__(
         self,
         villagers: Iterable[Villager | Mapping[str, Any]] = (),
@@ -88,6 +90,7 @@ class Population(ScenarioObject):
 
         Raises:
             ScenarioError: A field is missing, unknown, or not acceptable; the words are those about a file.
+            SettingError: The folder is no path.
         """
         if isinstance(villagers, Villager | str | bytes | Mapping) or not isinstance(villagers, Iterable):
             raise ScenarioError(f"Population: villagers: takes a list of villagers: {shown(villagers)}")
@@ -98,21 +101,26 @@ class Population(ScenarioObject):
         given = {"title": title, "time": time, "place": place, **fields, "villagers": people}
         values = {name: plain(value) for name, value in given.items() if value is not None}
         label = Path(f"Population {shown(title)}" if isinstance(title, str) else "Population")
-        self._take(villagers_of(label, values, Path(folder).expanduser()), None)
+        content = villagers_of(label, values, Path(path_of("folder", folder)).expanduser())
+        if len(people) < 2:
+            raise ScenarioError(f"{label}: villagers: takes two or more, who meet in pairs, not {len(people)}")
+        self._take(content, None)
 
     def _take(self, content: VillagersFile, file: str | None) -> None:
         self._content, self.file, self.is_users = content, file, file is None
 
     @classmethod
+    @with_named_arguments
     def read(cls, path: Path | str) -> Self:
         """Read a file of villagers, of the project's own format or the public one (docs/albums.md).
 
         Raises:
             NotFoundError: There is no such file.
             ScenarioError: It can't be read as one; the message names file, villager and field.
+            SettingError: The path is none.
         """
         found = object.__new__(cls)
-        found._take(read_villagers(Path(path).expanduser()), os.fspath(path))
+        found._take(read_villagers(Path(path_of("path", path)).expanduser()), os.fspath(path))
         return found
 
     @property
@@ -152,6 +160,7 @@ class Population(ScenarioObject):
         """Return it as the text of a file of villagers in the folder of its pictures."""
         return self._text(self._content.folder)
 
+    @with_named_arguments
     def write(self, path: Path | str, overwrite: bool = False) -> Path:
         """Write a file of villagers, for `tertulia run villagers --set villagers=FILE`, and return its path.
 
@@ -160,7 +169,8 @@ class Population(ScenarioObject):
         Raises:
             UsageError: There is such a file, or it can't be written.
         """
-        file = write_file(path, self._text(Path(path).expanduser().parent), overwrite)
+        text = self._text(Path(path_of("path", path)).expanduser().parent)
+        file = write_file(path, text, overwrite)
         self.file = os.fspath(path)
         return file
 

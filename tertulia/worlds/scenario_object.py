@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tertulia.state.errors import UsageError
 from tertulia.state.written_files import refuse_link, write_text
+from tertulia.state.wrong_arguments import check_argument
 
 if TYPE_CHECKING:
     from tertulia.state.meeting import Start
@@ -61,6 +62,7 @@ def write_file(path: Path | str, text: str, overwrite: bool) -> Path:
     Raises:
         UsageError: There is such a file and it is not to be replaced, it can't be written, or its name is another's.
     """
+    check_argument("overwrite", overwrite, bool, "overwrite is True or False", optional=False)
     file = Path(path).expanduser()
     if file.suffix not in (".yaml", ".yml"):
         raise UsageError(f"{file}: a scenario file ends in .yaml")

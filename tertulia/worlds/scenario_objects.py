@@ -17,6 +17,7 @@ import yaml
 from tertulia.state import meeting as records
 from tertulia.state.errors import ScenarioError
 from tertulia.state.records import Case as CaseRecord
+from tertulia.state.wrong_arguments import path_of, with_named_arguments
 from tertulia.state.wrong_values import shown
 from tertulia.worlds.meeting_file import MeetingScenario
 from tertulia.worlds.people import Person, plain
@@ -144,6 +145,7 @@ class FileObject(ScenarioObject):
         """Return the files (absolute paths) and entry points of its extensions."""
         return tuple(extension_source(source, self.folder) for source in self.content.extensions)
 
+    @with_named_arguments
     def replace(self, **fields: Any) -> Self:
         """Return a copy with other values of some fields, under their names in a scenario file.
 
@@ -169,6 +171,7 @@ class FileObject(ScenarioObject):
         """Return it as the text of a scenario file."""
         return _yaml_of(self.content, self.content.extensions)
 
+    @with_named_arguments
     def write(self, path: Path | str, overwrite: bool = False) -> Path:
         """Write a scenario file, which `tertulia run` accepts, and return its path; runs of it have that name now.
 
@@ -180,7 +183,7 @@ class FileObject(ScenarioObject):
             UsageError: There is such a file, or it can't be written.
             ScenarioError: It is larger than a scenario file may be.
         """
-        text = self.text_in(Path(path).expanduser().absolute().parent)
+        text = self.text_in(Path(path_of("path", path)).expanduser().absolute().parent)
         file = write_file(path, text, overwrite)
         self.file = os.fspath(path)
         return file
@@ -210,6 +213,7 @@ class FileObject(ScenarioObject):
         return f"{re.sub(r'[^a-z0-9]+', '-', self.name.lower()).strip('-')[:40] or 'scenario'}-{digest}.yaml"
 
     @classmethod
+    @with_named_arguments
     def read(cls, path: Path | str) -> Self:
         """Read a scenario file.
 
@@ -218,14 +222,15 @@ class FileObject(ScenarioObject):
         Raises:
             NotFoundError: There is no such file.
             ScenarioError: It can't be read as one, or is of the other kind; the message names file, line and field.
+            SettingError: The path is none.
         """
-        found = object.__new__(cls)
-        content = read_scenario_file(Path(path).expanduser())
+        found, file = object.__new__(cls), Path(path_of("path", path)).expanduser()
+        content = read_scenario_file(file)
         if not isinstance(content, cls.model):
             other, two = "a meeting; read it with tertulia.Meeting.read", "a dialogue; read it with tertulia.Case.read"
             is_meeting = isinstance(content, MeetingScenario)
             raise ScenarioError(f"{path}: is {other if is_meeting else two}")
-        found._take(content, os.fspath(path), Path(path).expanduser().parent)
+        found._take(content, os.fspath(path), file.parent)
         return found
 
     def __eq__(self, other: object) -> bool:
@@ -254,6 +259,7 @@ class Case(FileObject):
     noun = "Case"
     model = TwoPartyScenario
 
+    @with_named_arguments
     def __init__(
         self,
         name: str | None = None,
@@ -307,6 +313,7 @@ class Meeting(FileObject):
     noun = "Meeting"
     model = MeetingScenario
 
+    @with_named_arguments
     def __init__(
         self,
         name: str | None = None,

@@ -41,6 +41,8 @@ WRONG: list[tuple[Call, str]] = [
     (lambda: tt.Population(villagers()[0]), "Population: villagers: takes a list of villagers"),  # type: ignore[arg-type]
     (lambda: tt.Population([*villagers(), villagers()[1]]), "villagers[4].name: 'Bo' is there already"),
     (lambda: tt.Population(tt.generate_people(2)), "takes villagers, not a Person: tertulia.Villager(name="),  # type: ignore[arg-type]
+    (lambda: tt.Population([]), "Population: villagers: takes two or more, who meet in pairs, not 0"),
+    (lambda: tt.Population(villagers()[:1]), "takes two or more, who meet in pairs, not 1"),
     (lambda: tt.Population(villagers(), titel="x"), "titel: is not a field here (did you mean 'title'?)"),
     (lambda: tt.Population(villagers(), time="noon"), "time: takes a time such as"),
     (lambda: tt.Person(name="A", album=["x"]), "people of an album chat are tertulia.Villager, in a tertulia.Popu"),  # type: ignore[call-arg]

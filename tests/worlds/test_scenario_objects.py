@@ -88,7 +88,10 @@ def test_a_case_and_a_meeting_are_made_of_people_from_a_list_or_a_generator() ->
             lambda: Case("c", [two()[0], Person(name="B", memories=["m"], emotion="glad")], time=TIME),
             "participants[1].emotion: is not a field here, but in a meeting; tertulia.Meeting makes one",
         ),
-        (lambda: a_meeting(rounds=3, minutes=7, limits={"rounds": 2}), "limits.rounds: is given as rounds too; keep one"),
+        (
+            lambda: a_meeting(rounds=3, minutes=7, limits={"rounds": 2}),
+            "limits.rounds: is given as rounds too; keep one",
+        ),
         (lambda: a_meeting(minutes=7, limits={"minutes": 2}), "'the roof': limits.minutes: is given as minutes too"),
         (lambda: a_meeting(removal_factor=0, **{"lambda": 0.5}), "lambda: is given as removal_factor too"),
         (lambda: a_meeting().replace(removal_factor=0.3, **{"lambda": 0.5}), "lambda: is given as removal_factor too"),

@@ -10,7 +10,7 @@ from tertulia.runs.access.trust import KnownTrust, Trust, Trusted
 from tertulia.state.errors import UsageError
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.records import Extension, RunRecord
-from tertulia.state.wrong_arguments import refusal
+from tertulia.state.wrong_arguments import refusal, with_named_fields
 
 if TYPE_CHECKING:
     from tertulia.nodes.machinery.node import Node
@@ -23,6 +23,7 @@ def _report_nothing(text: str) -> None:
     pass
 
 
+@with_named_fields
 @dataclass(frozen=True)
 class Additions:
     """Nodes and mechanisms of the user's own that a run has beside those of its scenario.
