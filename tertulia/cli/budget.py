@@ -42,4 +42,4 @@ class BudgetOptions:
         except SettingError as error:
             if error.setting != "max_minutes":
                 raise
-            raise UsageError(f"--max-minutes {error.value:g}{error.problem}") from None
+            raise UsageError(f"--max-minutes {self.real_minutes:g}{error.problem}") from None

@@ -1,12 +1,12 @@
 """Wrong calls in Python: each is told in a sentence with what was given and what to do."""
 
-from collections.abc import Callable, Iterator
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from inspect import isasyncgen, signature
 from types import MethodType
 from typing import Any
 
-import anyio
 import pytest
 
 import tertulia as tt
@@ -168,12 +168,16 @@ async def test_an_argument_that_there_is_not_is_told(called: Any) -> None:
         await awaited_if_need_be(called)
 
 
+async def first_of(stream: AsyncIterator[object]) -> object:
+    return await anext(stream)
+
+
 def test_a_fork_and_a_stream_are_told_the_same() -> None:
     run = tt.run("tidewell", rounds=1, **STAND_IN)
     with pytest.raises(tt.SettingError, match=r"removal_factor=0\.2: it is among the settings too"):
         run.fork(at=1, removal_factor=0.2, settings={"removal_factor": 0.3}, progress=False)
     with pytest.raises(tt.SettingError, match="model=other: a stand-in speaks"):
-        anyio.run(anext, tt.stream("tidewell", model="other", rehearse=True))
+        asyncio.run(first_of(tt.stream("tidewell", model="other", rehearse=True)))
 
 
 def test_a_backup_and_the_runs_of_an_experiment_name_arguments_and_statuses() -> None:

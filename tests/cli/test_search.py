@@ -59,7 +59,7 @@ def test_words_are_words(cli: Cli, meeting: str) -> None:
 
 def test_who_looks_for_a_memory_of_a_town_is_told_where_it_is(cli: Cli) -> None:
     assert cli("simulate", "tidewell", "--rehearse", "--encounters-per-day", "1", "--set", "max_turns=1").code == 0
-    assert cli("search", "zzzz").out == "nothing found; a town's memories: tertulia days TOWN --agent NAME\n"
+    assert cli("search", "zzzz").out == "nothing found; a town's memories: tertulia days SIM --agent NAME\n"
 
 
 def test_what_a_stand_in_made_is_marked_wherever_it_is_found_or_counted(cli: Cli, meeting: str) -> None:
