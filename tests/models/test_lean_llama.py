@@ -179,7 +179,7 @@ def test_attention_in_two_parts_is_that_in_one(heads: int, shared: int, n: int, 
 
 def test_attention_to_a_long_prompt_errs_no_more_in_two_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     generator = torch.Generator().manual_seed(3)
-    exact = [torch.randn(1, heads, n, 64, generator=generator) for heads, n in ((9, 32), (3, 1500), (3, 1500))]
+    exact = [torch.randn(1, heads, n, 64, generator=generator) for heads, n in ((9, 32), (3, 2500), (3, 2500))]
     query, key, value = (tensor.bfloat16() for tensor in exact)
     options = local_attention.AttentionOptions(0.125, None, None, None)
     in_one = local_attention.attend_in_two_parts(query[:, :, :1], key[:, :, :800], value[:, :, :800], options, None)

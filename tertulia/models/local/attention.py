@@ -23,7 +23,7 @@ MAX_WEIGHTS = 1 << 24
 
 #: Tokens before a chunk from which on its attention in bfloat16 is computed in two parts, where tiles are multiplied:
 #: it takes two thirds of the time and errs less, with other digits, which shorter prompts are spared.
-_LONG = 1024
+_LONG = 2048
 
 
 @dataclass(frozen=True)
