@@ -119,8 +119,8 @@ class SqlStore(Turns, TurnRowsStore, Streams, Pictures, Likeness):
     def superseded_checkpoints(self) -> dict[str, int]:
         """Return the bytes of checkpoints that threads of a user's own graphs do not go on from, by thread."""
         sizes = self.file.superseded_sizes()
-        ours = {row["run"] for row in self.file.rows("SELECT run FROM runs")} if sizes else set()
-        ours |= {simulation.simulation for simulation in self.simulations.all()} if sizes else set()
+        rows = self.file.rows("SELECT run FROM runs UNION SELECT simulation FROM simulations") if sizes else []
+        ours = {row["run"] for row in rows}
         return {thread: size for thread, size in sizes.items() if thread not in ours}
 
     def drop_checkpoints(self, runs: Collection[str], threads: Collection[str] = ()) -> None:
