@@ -38,7 +38,8 @@ class Room:
         self.models: dict[object, Any] = {}
         self._stores: dict[str, SqlStore] = {}
         self._users: Counter[str] = Counter()
-        self._loop = asyncio.new_event_loop()
+        # A loop keeps the context in which it was made, and so would the graph whose step makes the room.
+        self._loop = contextvars.Context().run(asyncio.new_event_loop)
         self._thread = threading.Thread(target=self._run, name="tertulia", daemon=True)
         self._thread.start()
 

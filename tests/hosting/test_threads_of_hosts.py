@@ -114,6 +114,26 @@ def descriptors() -> Sequence[str]:
     return [os.readlink(link) for link in links if os.path.exists(link)]
 
 
+_FIRST = """
+import gc, sys, weakref
+import tertulia.langgraph as tl
+
+graph = tl.utterance(["Ana", "Bo"], store=sys.argv[1], model="rehearsal", removal_factor=0.5)
+graph.invoke({"messages": [("user", "Hello.")]}, {"configurable": {"thread_id": "1"}})
+gone = weakref.ref(graph)
+del graph
+gc.collect()
+assert gone() is None
+"""
+
+
+def test_the_graph_whose_step_makes_the_room_is_not_kept(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _FIRST, str(tmp_path / "first.db")]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="no /proc on this system")
 @pytest.mark.parametrize("count", [20, pytest.param(500, marks=pytest.mark.full)])
 def test_graphs_that_are_gone_leave_nothing_open(tmp_path: Path, count: int) -> None:

@@ -1,11 +1,14 @@
 """Remote models: against a small server that speaks OpenAI's protocol and fails as the test wants."""
 
 import asyncio
+import contextvars
+import gc
 import json
 import logging
 import random
 import re
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -17,6 +20,7 @@ from support.protocol_server import Served
 from tertulia.models.rehearsal import RehearsalTokenizer
 from tertulia.models.served.chat import open_chat_model
 from tertulia.models.served.chat_names import is_chat_name
+from tertulia.models.served.remote_requests import event_loop
 from tertulia.prompts.render import render
 from tertulia.prompts.shape import schema_of
 from tertulia.state.errors import AttentionUnavailableError, ModelError, TertuliaError, UsageError
@@ -98,6 +102,20 @@ def test_one_model_serves_in_several_event_loops(served: Served) -> None:
     model = a_chat_model(served, max_concurrency=1)
     replies = [asyncio.run(model.generate(a_request(rows=2)))[0].fields for _ in range(3)]
     assert replies[0] == replies[1] == replies[2]
+
+
+def test_the_loop_of_remote_requests_does_not_keep_what_its_first_caller_had() -> None:
+    class Callers:
+        pass
+
+    held = contextvars.ContextVar[Callers]("held")
+    context, callers = contextvars.Context(), Callers()
+    context.run(held.set, callers)
+    gone, loop = weakref.ref(callers), context.run(event_loop.__wrapped__)
+    del callers, context
+    gc.collect()
+    loop.call_soon_threadsafe(loop.stop)
+    assert gone() is None
 
 
 async def test_a_server_without_schemas_is_asked_in_words(served: Served) -> None:

@@ -5,6 +5,7 @@ there, and a local model at work does not make answers look late.
 """
 
 import asyncio
+import contextvars
 import random
 import threading
 import time
@@ -34,7 +35,8 @@ T = TypeVar("T")
 @cache
 def event_loop() -> asyncio.AbstractEventLoop:
     """Return the event loop in which all remote requests are made."""
-    loop = asyncio.new_event_loop()
+    # A loop keeps the context in which it was made, and so would a host's graph whose step is the first to ask.
+    loop = contextvars.Context().run(asyncio.new_event_loop)
     threading.Thread(target=loop.run_forever, name="remote models", daemon=True).start()
     return loop
 
