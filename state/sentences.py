@@ -7,6 +7,9 @@ word in lower case, and inside a short quotation or bracket. The end of a line a
 import re
 from itertools import pairwise
 
+#: Signs that end a sentence: with white space behind them, and in scripts that need none.
+SPACED_ENDS, UNSPACED_ENDS = ".!?…।॥؟۔", "。！？｡"
+
 #: Words whose full stop ends no sentence, in lower case.
 _ABBREVIATIONS = frozenset(
     re.findall(
@@ -23,8 +26,8 @@ _BEFORE_NUMBERS = frozenset(("no", "nos", "nr", "p", "pp", "vol", "fig", "ch", "
 
 #: Ends of sentences: before white space; in scripts that need none; between brackets, as in characters' cards.
 _END = re.compile(
-    r"""(?P<stop>(?<![.!?…।؟۔])[.!?…।؟۔]+["'”’»)\]*_]*)(?=\s)"""
-    r"|(?<![。！？｡])[。！？｡]+(?:[」』”’）》]+(?=[\s「『“（《])|(?![」』”’）》]))"
+    rf"""(?P<stop>(?<![{SPACED_ENDS}])[{SPACED_ENDS}]+["'”’»)\]*_]*)(?=\s)"""
+    rf"|(?<![{UNSPACED_ENDS}])[{UNSPACED_ENDS}]+(?:[」』”’）》]+(?=[\s「『“（《])|(?![」』”’）》]))"
     r"|\](?=\s+[\[<{])"
 )
 _ENCLOSED = re.compile(

@@ -13,6 +13,7 @@ A line is a row of parts, which together are the line, sign for sign:
 import re
 from typing import Literal, NamedTuple
 
+from tertulia.state.sentences import SPACED_ENDS, UNSPACED_ENDS
 from tertulia.state.text import one_line
 
 #: The closing sign of an action by its opening one.
@@ -27,12 +28,12 @@ _SPAN = re.compile(
     r"|(?<![\w\\])\[[^\[\]]+\](?![(:\[])"
     r"|（[^（）]+）|【[^【】]+】"
 )
-#: Before an action: the end of a sentence, and quotes that close it.
-_ENDS = re.compile(r"[.!?…。！？~]['\"’”»)」』]*$")
+#: Before an action: the end of a sentence (in Greek, `;` asks), and quotes that close it.
+_ENDS = re.compile(rf"(?:[{SPACED_ENDS}{UNSPACED_ENDS}~]|(?<=[\u0370-\u03ff\u1f00-\u1fff])[;\u037e])['\"’”»)」』]*$")
 #: Characters around an action that are looked at.
 _NEAR = 8
-#: Letters of a word; a script without spaces needs one, another three.
-_WORD = re.compile(r"[^\W\d_]{3}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0eff]")
+#: Letters of a word: three, but one of a script without spaces, of Korean, or of India, where a letter is a syllable.
+_WORD = re.compile(r"[^\W\d_]{3}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0900-\u0eff]")
 
 
 class Part(NamedTuple):
@@ -78,7 +79,7 @@ def _is_action(span: str, after: str) -> bool:
     opening, inner = span[0], span[1:-1].strip()
     if opening not in _CLOSING or not inner or not _WORD.search(inner):
         return False
-    is_sentence = inner.endswith((".", "!", "?", "…", "。", "！", "？"))
+    is_sentence = inner[-1] in SPACED_ENDS + UNSPACED_ENDS
     is_aside = opening == "(" if is_sentence else _goes_on(after)
     if inner[0].isupper() and is_aside:
         return False

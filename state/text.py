@@ -9,6 +9,8 @@ import re
 import shlex
 from functools import lru_cache
 
+from tertulia.state.words import is_beyond_europe, words
+
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -39,8 +41,11 @@ def folded(text: str) -> str:
 
 
 def folded_words(text: str) -> list[str]:
-    """Return the words of a text in lower case."""
-    return _WORD.findall(text.casefold())
+    """Return the words of a text in lower case, cut at apostrophes; in all scripts those of `state.words` otherwise."""
+    text = text.casefold()
+    if not is_beyond_europe(text):
+        return _WORD.findall(text)
+    return [part for word in words(text) for part in re.split("['’]", word)]
 
 
 def whole_characters(text: str) -> str:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from tertulia.state.meeting import Start
 from tertulia.state.recall import may_be_recalled
 from tertulia.state.records import Memory
-from tertulia.state.words import has_unspaced
+from tertulia.state.words import goes_on, has_unspaced, without_case
 
 #: The number of last lines that are searched for keys.
 LATEST_LINES = 4
@@ -26,7 +26,7 @@ def called_up(memories: Iterable[Memory], texts: Iterable[str], now: datetime, m
     Letter case makes no difference. A key is a whole word, or several; in scripts without spaces any part of a line. Of
     too many the most important stay.
     """
-    heard = "\n".join(texts).casefold()
+    heard = without_case("\n".join(texts))
     called = [
         memory
         for memory in memories
@@ -37,10 +37,16 @@ def called_up(memories: Iterable[Memory], texts: Iterable[str], now: datetime, m
 
 
 def _is_called(keys: Sequence[str], heard: str) -> bool:
-    return any(key.strip() and _pattern(key).search(heard) for key in keys)
+    return any(words in heard and (is_part or _is_whole(words, heard)) for words, is_part in map(_read, keys) if words)
 
 
 @lru_cache(maxsize=8192)  # a card's lorebook has thousands, and every turn looks for them
-def _pattern(key: str) -> re.Pattern[str]:
-    words = re.escape(" ".join(key.casefold().split()))
-    return re.compile(words if has_unspaced(key) else rf"(?<!\w){words}(?!\w)")
+def _read(key: str) -> tuple[str, bool]:
+    """Return the words of a key as they are compared, and whether they may stand within a clause."""
+    return " ".join(without_case(key).split()), has_unspaced(key)
+
+
+def _is_whole(words: str, heard: str) -> bool:
+    """Return whether words stand somewhere in a text, no letter before or behind them."""
+    places = (match.span() for match in re.finditer(re.escape(words), heard))
+    return any(not goes_on(heard[:start][-1:]) and not goes_on(heard[end : end + 1]) for start, end in places)

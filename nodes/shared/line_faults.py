@@ -15,8 +15,10 @@ from typing import Literal, get_args
 
 from tertulia.nodes.shared.names_in_text import places_of
 from tertulia.state.meeting import Start
+from tertulia.state.patterns import lazy_pattern
 from tertulia.state.store import Store
 from tertulia.state.text import folded_words
+from tertulia.state.words import goes_on, has_unspaced
 
 Fault = Literal["repeats", "misnames"]
 FAULTS: tuple[Fault, ...] = get_args(Fault)
@@ -30,6 +32,10 @@ _LOOP = 3
 _SAME_LONG, _SAME_SHORT, _LONG = 0.4, 0.9, 12
 #: Lines of at most so many words are said again by anybody, and repeat only the lines just before.
 _SHORT = 3
+#: Signs of a word in scripts without spaces, in which each sign is counted.
+_SIGNS = 2
+
+_HANGUL = lazy_pattern("[\uac00-\ud7af]")
 
 Lines = Sequence[tuple[str, str]]
 
@@ -61,25 +67,30 @@ def is_loop(lines: Lines) -> bool:
 
 def _repeats(text: str, before: Lines) -> bool:
     line, said = tuple(folded_words(text)), [tuple(folded_words(earlier)) for _, earlier in before]
-    if len(line) <= _SHORT:
+    signs = _SIGNS if has_unspaced(text) else 1
+    if len(line) <= _SHORT * signs:
         return bool(line) and len(said) > 1 and all(earlier == line for earlier in said[-2:])
-    triples, same = _triples(line), _SAME_LONG if len(line) >= _LONG else _SAME_SHORT
-    return any(len(triples & _triples(earlier)) >= same * len(triples) for earlier in said if len(earlier) > _SHORT)
+    triples, same = _triples(line, signs), _SAME_LONG if len(line) >= _LONG * signs else _SAME_SHORT
+    compared = (_triples(earlier, signs) for earlier in said if len(earlier) > _SHORT * signs)
+    return any(len(triples & earlier) >= same * len(triples) for earlier in compared)
 
 
 @lru_cache(maxsize=512)
-def _triples(line: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
-    return frozenset(zip(line, line[1:], line[2:], strict=False))
+def _triples(line: tuple[str, ...], signs: int) -> frozenset[tuple[str, ...]]:
+    return frozenset(zip(*(line[skip:] for skip in range(3 * signs)), strict=False))
 
 
 def _misnames(text: str, speaker: str, people: Sequence[str]) -> bool:
-    """Return whether the partner is named between two words: a called name has a mark, or an end, beside it."""
-    if len(people) != 2:
-        return False
+    """Return whether the partner is named between two words: a called name has a mark, or an end, beside it.
+
+    In scripts without spaces, and in Korean, people are spoken to by their names in place of *you*.
+    """
     text = unicodedata.normalize("NFC", text)
+    if len(people) != 2 or has_unspaced(text) or _HANGUL.search(text):
+        return False
     partner = next((name for name in people if name != speaker), speaker)
     for start, end in places_of(partner, text):
         before, behind = text[:start].rstrip(), text[end:].lstrip()
-        if before[-1:].isalnum() and behind[:1].isalnum():
+        if goes_on(before[-1:]) and goes_on(behind[:1]):
             return True
     return False

@@ -4,20 +4,22 @@ A name is matched in the case in which it is written, in capitals, or in any cas
 are names as well are those of English.
 """
 
+import itertools
 import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
 from tertulia.state.patterns import lazy_pattern
+from tertulia.state.words import goes_on, without_case
 from tertulia.state.wrong_arguments import check_argument, texts_of, with_named_arguments
 
 #: Scripts that do not part their words: Thai to Khmer, Chinese, Japanese; and Korean, which adds particles to a name.
 _SPACELESS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _HANGUL = r"\uac00-\ud7af"
 _LETTER = rf"[^\W{_SPACELESS}{_HANGUL}]"
-_IS_LETTER, _IS_SPACELESS, _IS_HANGUL, _IS_KATAKANA = map(
-    lazy_pattern, (_LETTER, rf"[{_SPACELESS}]+", rf"[{_HANGUL}]+", r"[\u30a1-\u30fa\u30fc]+")
+_IS_SPACELESS, _IS_HANGUL, _IS_OTHER_SCRIPT, _IS_KATAKANA = map(
+    lazy_pattern, (rf"[{_SPACELESS}]+", rf"[{_HANGUL}]+", rf"[{_SPACELESS}{_HANGUL}]", r"[\u30a1-\u30fa\u30fc]+")
 )
 
 #: Words before a name that do not change its person.
@@ -28,6 +30,8 @@ _TITLES = frozenset(
         "monsieur madame mademoiselle señor señora señorita don doña",
     )
 )
+#: Capital words before a name by which alone nobody is called; in small letters, as of *von der Heide*, any is one.
+_ARTICLES = frozenset(("El", "La", "Los", "Las", "Le", "Les"))
 #: Two initials or more, which a person is called by; one stands for a name.
 _INITIALS = lazy_pattern(rf"(?:{_LETTER}\.){{2,}}")
 #: A way to write `Tanaka-san` in Latin letters.
@@ -120,13 +124,13 @@ def without_names(text: str, names: tuple[str, ...]) -> str:
 
 def _possible(text: str, names: tuple[str, ...]) -> list[str]:
     """Return those of many names that a text may have a part of: only these are looked for in earnest."""
-    folded = text.translate(_ONE_APOSTROPHE).casefold()
+    folded = without_case(text.translate(_ONE_APOSTROPHE))
     return [name for name, parts in _folded(names) if any(part in folded for part in parts)]
 
 
 @lru_cache(maxsize=16)
 def _folded(names: tuple[str, ...]) -> list[tuple[str, list[str]]]:
-    composed = ((name, unicodedata.normalize("NFC", name).translate(_ONE_APOSTROPHE).casefold()) for name in names)
+    composed = ((name, without_case(name.translate(_ONE_APOSTROPHE))) for name in names)
     return [(name, _parts(folded) or [folded]) for name, folded in composed]
 
 
@@ -134,8 +138,8 @@ def _without_longer(name: str, text: str, others: Sequence[str]) -> str:
     """Return a text in which others' full names are blank if they begin like a name: `Anna Holm` for `Anna Berg`."""
     called = _called_names(name)
     for other in others:
-        parts = _parts(other)
-        if other != name and len(parts) > 1 and any(first in parts for first in called if first != other):
+        parts = f" {' '.join(_parts(other))} "
+        if other != name and " " in parts.strip() and any(f" {first} " in parts for first in called if first != other):
             for start, end in places_of(other, text, whole=True):
                 text = text[:start] + " " * (end - start) + text[end:]
     return text
@@ -146,10 +150,19 @@ def _parts(name: str) -> list[str]:
 
 
 def _called_names(name: str) -> tuple[str, ...]:
-    """Return the names that a person is called by: the first that is no title; and `Don`, which may be a name."""
+    """Return the names that a person is called by: the first that is no title; and `Don`, which may be a name.
+
+    Particles belong to the name behind them: `von der Heide`, `El Cid`.
+    """
     parts = _parts(name)
-    first = next((part for part in parts if not _is_title(part)), name)
+    named = [*itertools.dropwhile(_is_title, parts)]
+    last = next((at for at, part in enumerate(named) if not _is_particle(part)), 0)
+    first = " ".join(named[: last + 1]) or name
     return ("Don", first) if parts[:1] == ["Don"] else (first,)
+
+
+def _is_particle(part: str) -> bool:
+    return part.islower() or part in _ARTICLES
 
 
 def _is_title(part: str) -> bool:
@@ -164,17 +177,18 @@ def places_of(name: str, text: str, whole: bool = False) -> list[tuple[int, int]
     """
     name = unicodedata.normalize("NFC", name).strip().translate(_ONE_APOSTROPHE)
     text = text.translate(_ONE_APOSTROPHE)
-    folded = text.casefold()
+    folded = without_case(text)
     places: list[tuple[int, int]] = []
     for form in dict.fromkeys((name, *(() if whole else _called_names(name)))):
-        if not form or form.casefold() not in folded:
+        if not form or without_case(form) not in folded:
             continue
         is_cased = _is_cased(text)
-        for found in re.finditer(re.escape(form), text, re.IGNORECASE):
+        capitals = (form.upper(), form.replace("i", "İ").upper())  # `Ali` is `ALİ` in Turkish
+        for found in re.finditer("|".join(map(re.escape, (form, *capitals))), text, re.IGNORECASE):
             taken = any(start < found.end() and found.start() < end for start, end in places)
             if taken or _is_part_of_word(form, text, *found.span()):
                 continue
-            is_written_so = not is_cased or found.group() in (form, form[:1].upper() + form[1:], form.upper())
+            is_written_so = not is_cased or found.group() in (form, form[:1].upper() + form[1:], *capitals)
             if is_written_so and not _is_word(form, found, is_cased):
                 places.append(found.span())
     return sorted(places)
@@ -191,10 +205,10 @@ def _is_part_of_word(form: str, text: str, start: int, end: int) -> bool:
         return before[-1:].isalnum() or (len(form) == 1 and bool(_IS_HANGUL.match(behind)))
     if before[-1:] == "-" or (before[-1:] == "'" and before[:1].isupper()):  # `O'Neil`, but `d'Anna`
         before = before[:-1]
-    if behind == "'t":  # `Don't`
+    if behind == "'t" and not goes_on(text[end + 2 : end + 3]):  # `Don't`, but `Mehmet'ten`
         return True
     behind = "" if _IS_HONORIFIC.match(text, end) else behind.removeprefix("-")
-    return bool(_IS_LETTER.match(before[-1:]) or _IS_LETTER.match(behind))
+    return any(goes_on(sign) and not _IS_OTHER_SCRIPT.match(sign) for sign in (before[-1:], behind[:1]))
 
 
 def _is_cased(text: str) -> bool:

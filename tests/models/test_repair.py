@@ -171,6 +171,17 @@ def test_text_is_one_line_within_its_limit() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    ["屋顶漏水了。", "屋根が漏れています！", "छत टपक रही है।", "چھت ٹپک رہی ہے۔", "هل يتسرب السقف؟", "The roof leaks."],
+)
+def test_what_breaks_off_ends_with_a_whole_sentence_in_every_script(sentence: str) -> None:
+    between = "" if sentence[-1] in "。！" else " "
+    field = ReplyField("Ana", "speech", max_tokens=200)
+    written = f'{{"Ana": "{sentence}{between}{sentence}{between}{sentence[:4]}'
+    assert read_fields(written, field) == {"Ana": f"{sentence}{between}{sentence}"}
+
+
 def test_the_text_of_a_reply_is_clean_json_that_begins_as_prompts_begin_it() -> None:
     reply = read_answer('{"Ana": "He said \\"so\\".", "over?": true}', FIELDS, RehearsalTokenizer())
     assert reply.text.startswith('{"Ana": "')

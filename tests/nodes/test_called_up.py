@@ -25,6 +25,12 @@ def keyed(number: int, *keys: str, importance: float = 5, hours_ago: float = 2) 
         ("渡船", "今天渡船晚了。", True),
         ("straße", "In der STRASSE.", True),
         ("", "anything", False),
+        ("दिल", "मैं दिल्ली से आई हूँ।", False),
+        ("दिल", "मेरा दिल टूटा।", True),
+        ("istanbul", "İSTANBUL'dan geldim.", True),
+        ("ışık", "IŞIK nerede?", True),
+        ("N\u0303andu\u0301", "El ñandú corre.", True),
+        ("كتاب", "هذا كتابٌ.", True),
     ],
 )
 def test_a_key_is_a_whole_word_or_a_part_of_a_line_without_spaces(key: str, line: str, is_called: bool) -> None:

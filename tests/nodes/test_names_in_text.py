@@ -24,7 +24,13 @@ def test_a_name_that_is_a_word_is_not_named_by_the_word(text: str) -> None:
      ("Anna", "le frère d'Anna", True), ("Don Hall", "And you, Don?", True), ("Don Hall", "Don't go.", False),
      ("Don Quijote", "Come, Quijote.", True), ("J.R. Ewing", "And J.R.?", True), ("J. Smith", "Smith, then.", True),
      ("Tanaka", "Tanaka-san knows.", True), ("Tanaka", "the Tanaka-Sanders", False),
-     ("Ana (she)", "I mean Ana (she).", True), ("🦆", "Where is 🦆 now?", True)],
+     ("Ana (she)", "I mean Ana (she).", True), ("🦆", "Where is 🦆 now?", True),
+     ("Frau von der Heide", "Das Bild ist von Monet.", False), ("Frau von der Heide", "Und Sie, von der Heide?", True),
+     ("Madame de Staël", "Le livre de Paul.", False), ("El Cid", "El perro duerme.", False),
+     ("El Cid", "¡El Cid!", True), ("ana vos", "Ask ana?", True), ("Mehmet", "Bunu Mehmet'ten duydum.", True),
+     ("Işıl", "SIRA IŞIL'DA.", True),
+     ("Ali", "ALİ NEREDE?", True), ("Strauß", "HERR STRAUSS!", True), ("राम", "मैंने रामायण पढ़ी है।", False),
+     ("राम", "बलिराम आया।", False), ("राम", "राम, आओ।", True), ("علي", "جاء عليٌّ.", True)],
 )  # fmt: skip
 def test_a_name_is_named_by_a_word_of_its_own(name: str, text: str, named: bool) -> None:
     assert is_named(name, text) is named

@@ -44,10 +44,22 @@ WHAT = (("Ana Berg", "What?"), ("Bo", "What?"))
         ("What do you say to that, Bo?", BEFORE, ()),
         ("Thank you for that, Bo.", BEFORE, ()),
         ("I'm Ana Berg.", BEFORE, ()),
+        ("कौन जूता है?", (("Bo", "कौन जाता है?"), ("Ana Berg", "कौन जीता है?")), ()),
+        ("हाँ, कौन जाता है?", (("Bo", "हाँ, कौन जाता है?"),), ("repeats",)),
+        ("我们明天早上先去公园散步吧。", (("Bo", "我们明天早上先去公园散步吧。"),), ("repeats",)),
+        ("我们明天早上先去公园散步吧。", (("Bo", "你们明天晚上先去公园跑步吗？"),), ()),
+        ("我不知道。", (("Bo", "我不知道。"), ("Ana Berg", "那问谁呢？")), ()),
     ],
 )
 def test_what_is_wrong_with_a_line(text: str, before: tuple[tuple[str, str], ...], faults: tuple[Fault, ...]) -> None:
     assert faults_of(text, "Ana Berg", ["Ana Berg", "Bo"], before) == faults
+
+
+@pytest.mark.parametrize(
+    ("partner", "text"), [("佐藤", "私も佐藤さんの意見に賛成です。"), ("민수", "저는 민수 씨 의견에 찬성해요.")]
+)
+def test_a_name_in_place_of_you_is_no_fault(partner: str, text: str) -> None:
+    assert faults_of(text, "Ana", ["Ana", partner], ()) == ()
 
 
 def test_of_three_one_may_be_talked_of() -> None:

@@ -19,12 +19,13 @@ from typing import Any
 
 from tertulia.models.served.spoken_line import line_of, without_marks
 from tertulia.models.served.thoughts import LONGEST_THOUGHT, Split, has_marks, is_thought_key, split_thought
-from tertulia.models.speech import CONTROLS, SENTENCE_END
+from tertulia.models.speech import CONTROLS
 from tertulia.prompts.placeholders import says_only_placeholders
 from tertulia.prompts.shape import problem_of
 from tertulia.state.language_model import ReplyField, Tokenizer
 from tertulia.state.parameters import Actions
 from tertulia.state.records import Reply
+from tertulia.state.sentences import SPACED_ENDS, UNSPACED_ENDS
 from tertulia.state.spoken import has_actions, words_of
 from tertulia.state.text import folded, folded_words, one_line, whole_characters
 
@@ -40,7 +41,7 @@ _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’"}
 _BETWEEN = " \t\r\n,;"
 _ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _NUMBER = re.compile(r"(?<![\d.,])[-−]?(\d{1,9})(?:\.0+)?(?!\d|[.,]\d)")
-_SENTENCES = re.compile(rf".*{SENTENCE_END}['’”\")]?(?=\s|$)", re.DOTALL)
+_SENTENCES = re.compile(rf".*(?:[{SPACED_ENDS}]['’”\")]?(?=\s|$)|[{UNSPACED_ENDS}][」』”’）]?)", re.DOTALL)
 _CONTROLS = re.compile(rf"[{CONTROLS}]+")
 #: Signs around an object that are no talk.
 _AROUND = re.compile(r"```\s*json\b|<[^<>]{1,40}>|\[\w{1,40}\]|\bassistant\b", re.IGNORECASE)

@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from tertulia.state.sentences import SPACED_ENDS, UNSPACED_ENDS
 from tertulia.state.text import folded, folded_words
 
 _LISTED = (
@@ -27,7 +28,8 @@ _MARK = re.compile(
     r"<\|[^\s<>|]{1,60}\|?>|<[^\s<>|]{1,60}\|>|<｜[^\n<>｜]{1,60}｜>|\[\|[\w ]{1,40}\|\]"
     rf"|</?(?:{_LISTED})>|<<\/?SYS>>|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|EOS|gMASK)\]"
     r"|<role>\w{1,20}</role>|\]~!?b\[|\]~b\]|\[e~\["
-    r"|(?<![^\n])### (?:Instruction|Input|Response):|(?<=[.!?…。！？\"”]) (?-i:USER|ASSISTANT):"  # Alpaca, Vicuna
+    r"|(?<![^\n])### (?:Instruction|Input|Response):"  # Alpaca
+    rf"|(?<=[{SPACED_ENDS}{UNSPACED_ENDS}\"”]) (?-i:USER|ASSISTANT):"  # Vicuna
     r"|<\|\w{0,60}\|?$|</s$",  # cut off in the middle
     re.IGNORECASE,
 )
@@ -50,7 +52,8 @@ _BEFORE, _BEHIND = (
     r"[*_\]]{0,3}(?: ?\([^()\n]{1,40}\))?[*_]{0,3} ?[:：][*_]{0,3}[ \t]*",
 )
 _NAME_LIKE = r"[^\W\d_][^\n:：*_()\[\]]{0,40}?"
-_SENTENCE_ENDS = r"(?<=[.!?…。！？\"”*)])"
+#: Behind a sentence, with the white space that its script needs.
+_BEHIND_SENTENCE = rf"(?:(?<=[{SPACED_ENDS}\"”*)])[ \t]+|(?<=[{UNSPACED_ENDS}”」』）])[ \t]*)"
 
 _OOC = re.compile(r"[(\[{]{1,2}\s*OOC\b[^()\[\]{}]*[)\]}]{0,2}|(?:^|(?<=\n))[ \t]*OOC[ \t]*:[^\n]*", re.IGNORECASE)
 
@@ -132,7 +135,7 @@ def _patterns(
     known = "|".join(map(re.escape, [*names, *_ROLES]))
     present = "|".join(map(re.escape, names)) or r"(?!)"
     at_line = re.compile(rf"(?:^|(?<=\n)){_BEFORE}({known}){_BEHIND}", re.IGNORECASE)
-    in_line = re.compile(rf"{_SENTENCE_ENDS}[ \t]+[*_\[]{{0,3}}({present}){_BEHIND}(?=[^\sa-z\"“])")
+    in_line = re.compile(rf"{_BEHIND_SENTENCE}[*_\[]{{0,3}}({present}){_BEHIND}(?=[^\sa-z\"“])")
     in_script = re.compile(rf"(?:^|(?<=\n)){_BEFORE}({_NAME_LIKE}){_BEHIND}(?=\S)")
     own = frozenset({folded(speaker), *(folded(word) for word in speaker.split()[:1])})
     return own, at_line, in_line, in_script

@@ -11,8 +11,10 @@ from support.cpu_time import cpu_time_below
 
 from tertulia.models.rehearsal import RehearsalTokenizer
 from tertulia.models.served.repair import Scene, UnusableReplyError, read_answer, read_prose
+from tertulia.models.served.spoken_line import line_of
 from tertulia.state.language_model import ReplyField
 from tertulia.state.records import Reply
+from tertulia.state.spoken import words_of
 
 END = "Did the conversation end with Ines's utterance?"
 FIELDS = (ReplyField("Ines", "speech", max_tokens=180), ReplyField(END, "boolean"))
@@ -183,6 +185,32 @@ def test_prose_is_read_by_the_same_rules() -> None:
     fields = (ReplyField("Ines", "speech", is_optional=True),)
     prose = f"<think>Hm.</think>Ines: {WORDS}<|im_end|>\nJoao: No."
     assert read_prose(prose, fields, Scene("Ines", ("Joao",))).fields["Ines"] == WORDS
+
+
+@pytest.mark.parametrize(
+    ("answer", "own"),
+    [
+        ("好吧，我们先修屋顶。李娜：那我明天去买瓦。王小明：好的。", "好吧，我们先修屋顶。"),
+        ("ठीक है, छत ठीक करते हैं। सीता देवी: मैं कल जाऊँगी।", "ठीक है, छत ठीक करते हैं।"),
+        ("هل نبدأ غدا؟ عمر بن عبد العزيز: نعم غدا.", "هل نبدأ غدا؟"),
+        ("他问李娜：你去吗？", "他问李娜：你去吗？"),
+    ],
+)
+def test_the_line_of_another_is_found_behind_a_sentence_of_every_script(answer: str, own: str) -> None:
+    assert line_of(answer, "王小明", ("李娜", "सीता देवी", "عمر بن عبد العزيز")) == own
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("*हँसता है* चलो घर चलें। (मुस्कुराता है) फिर मिलेंगे।", "चलो घर चलें। फिर मिलेंगे।"),
+        ("هل نذهب إلى البيت؟ *يضحك* نعم.", "هل نذهب إلى البيت؟ نعم."),
+        ("Πάμε σπίτι; (χαμογελά) Τα λέμε.", "Πάμε σπίτι; Τα λέμε."),
+        ("I stay; (mine is broken) go.", "I stay; (mine is broken) go."),
+    ],
+)
+def test_actions_behind_a_sentence_of_every_script(line: str, words: str) -> None:
+    assert words_of(line) == words
 
 
 def test_actions_are_set_apart() -> None:
