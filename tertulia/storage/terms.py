@@ -2,8 +2,12 @@
 
 White space and punctuation separate words. In scripts without spaces that is a whole clause, so texts that hold such
 signs are also looked through by the words of `state.words`: 公园 is in 去公园吧, not in 公司在园区.
+
+The indexes part words at marks, such as the vowels of Hindi, so passages that they find for a term of such a script are
+looked through likewise: हाँ is not in कहाँ.
 """
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +20,11 @@ UNSPACED = (
     *(("\u0e00", "\u0eff"), ("\u1000", "\u109f"), ("\u1780", "\u17ff"), ("\u2e80", "\ud7ff"), ("\uf900", "\ufaff")),
     ("\U00020000", "\U0003ffff"),
 )
+
+
+#: Signs of scripts in which marks other than accents are parts of words: beyond European letters, and in none of the
+#: blocks that all scripts share.
+_MARKED = re.compile("[\u0590-\u1cff\ua640-\ufdff\ufe70-\ufefc\U00010000-\U0001efff]")
 
 
 @dataclass(frozen=True)
@@ -32,6 +41,11 @@ def terms_of(query: str) -> list[Term]:
     phrases = [Term(part.strip(), False) for part in parts[1::2] if part.strip()]
     words = [word for part in parts[0::2] for word in part.split()]
     return phrases + [Term(word.rstrip("*"), word.endswith("*")) for word in words if word.strip("*")]
+
+
+def marked_terms(terms: Sequence[Term]) -> list[Term]:
+    """Return the terms that an index may find in other words, as it parts words at marks."""
+    return [term for term in terms if _MARKED.search(term.text)]
 
 
 def holds_terms(text: str, terms: Sequence[Term]) -> bool:

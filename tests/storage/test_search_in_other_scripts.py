@@ -11,7 +11,9 @@ COMPANY = "公司在园区里，公，园"
 COFFEE = "Isabella在Hobbs咖啡馆喝コーヒー、2杯。"
 WATER, TO_LEAD = "ดื่มน้ำเย็น", "เขานำทาง"
 ENGLISH = "Isabella walks in the park."
-TEXTS = [PARK, COMPANY, COFFEE, WATER, TO_LEAD, ENGLISH]
+BOOK, WINS = "मेरी किताब कहाँ है, Zoë?", "हाँ, कौन जीता है?"
+POINTED, SINHALA = "قرأتُ كِتَابًا", "ශ්‍රී ලංකාව"
+TEXTS = [PARK, COMPANY, COFFEE, WATER, TO_LEAD, ENGLISH, BOOK, WINS, POINTED, SINHALA]
 
 #: What is found by each query.
 FOUND = {
@@ -37,6 +39,23 @@ FOUND = {
     "pa*": [ENGLISH],
     "。": [],
     "公园*": [PARK],
+    "हाँ": [WINS],
+    "कहाँ": [BOOK],
+    "क": [],
+    "कि*": [BOOK],
+    "का*": [],
+    "ी": [],
+    '"मेरी किताब"': [BOOK],
+    '"मेरा किताब"': [],
+    '"जीता है"': [WINS],
+    '"जाता है"': [],
+    "है": [BOOK, WINS],
+    "zoe किताब": [BOOK],
+    "zoe हाँ": [],
+    "كِتَابًا": [POINTED],
+    "ابًا": [],
+    "ශ්‍රී": [SINHALA],
+    "රී": [],
 }
 
 

@@ -36,7 +36,7 @@ from tertulia.storage.postgres.drivers import HOLDERS, ServerDrivers, halves, lo
 from tertulia.storage.postgres.faults import connection_faults, server_faults
 from tertulia.storage.postgres.schema import HAS_UNSPACED, is_made, make
 from tertulia.storage.postgres.statements import bound, named, numbered, read, words_query
-from tertulia.storage.terms import Term, holds_terms
+from tertulia.storage.terms import Term, holds_terms, marked_terms
 from tertulia.storage.values import Query, Value, compared, identifier, read_rows
 
 #: The schema in which a store is, unless the address ends with `?schema=NAME`.
@@ -310,18 +310,22 @@ class ServerDatabase(Database):
 
     @override
     def passages(self, terms: Sequence[Term]) -> tuple[str, dict[str, Value]]:
-        held = json.dumps(self._holding(terms))
+        held = self._holding(terms, HAS_UNSPACED)
         looked_through = f"passages.id IN {POSTGRES.given_counts.replace('?', ':held')}"
         if any(has_unspaced(term.text) for term in terms):  # the index has no word of them
-            return looked_through, {"held": held}
+            return looked_through, {"held": json.dumps(held)}
         # Terms without a letter or a digit are passed over, as SQLite does.
         worded = {f"term{number}": term for number, term in enumerate(terms) if any(map(str.isalnum, term.text))}
         query = " && ".join(words_query(name, term) for name, term in worded.items())
         indexed = f"passages.words @@ ({query})" if worded else "FALSE"
-        return f"{indexed} OR {looked_through}", {"held": held, **{name: term.text for name, term in worded.items()}}
+        values = {name: term.text for name, term in worded.items()}
+        if marked := marked_terms(terms):
+            held += self._holding(marked, indexed, values)
+            return looked_through, {"held": json.dumps(held)}
+        return f"{indexed} OR {looked_through}", {"held": json.dumps(held), **values}
 
-    def _holding(self, terms: Sequence[Term]) -> list[int]:
-        rows = self.rows(f"SELECT id, text FROM passages WHERE {HAS_UNSPACED}")
+    def _holding(self, terms: Sequence[Term], found: str, values: Mapping[str, Value] | None = None) -> list[int]:
+        rows = self.named_rows(f"SELECT id, text FROM passages WHERE {found}", values or {})
         return [row["id"] for row in rows if holds_terms(row["text"], terms)]
 
     # --- drivers ----------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from tertulia.storage.sqlite.connection import ReplacedError
 from tertulia.storage.sqlite.locks import Drivers, clear_locks, drive_lock
 from tertulia.storage.sqlite.opening import MEMORY, open_connection
 from tertulia.storage.sqlite.retention import remove_superseded, superseded
-from tertulia.storage.terms import UNSPACED, Term, holds_terms
+from tertulia.storage.terms import UNSPACED, Term, holds_terms, marked_terms
 from tertulia.storage.values import Query, Value, bound, compared, decoded_if_text, read, read_rows
 
 if TYPE_CHECKING:
@@ -233,17 +233,20 @@ class StoreFile(Database):
 
     @override
     def passages(self, terms: Sequence[Term]) -> tuple[str, dict[str, Value]]:
-        # A pure function of texts, for the queries of this connection.
-        self._connection.create_function(
-            "holds_terms", 1, hearing(lambda text: holds_terms(text, terms)), deterministic=True
-        )
-        looked_through = f"({_HAS_UNSPACED}) AND holds_terms(passages.text)"
+        looked_through = f"({_HAS_UNSPACED}) AND {self._holding('holds_terms', terms)}"
         if any(has_unspaced(term.text) for term in terms):  # the index has no word of them
             return looked_through, {}
         # Nothing but quotes and a last `*` has a meaning of its own.
         query = " ".join(f'"{term.text}"{"*" if term.is_prefix else ""}' for term in terms)
         indexed = "passages.id IN (SELECT rowid FROM passages_fts WHERE passages_fts MATCH :query)"
+        if marked := marked_terms(terms):
+            indexed += f" AND {self._holding('holds_marked', marked)}"
         return f"{indexed} OR {looked_through}", {"query": query}
+
+    def _holding(self, name: str, terms: Sequence[Term]) -> str:
+        """Return the condition that a passage holds terms, by a pure function for the queries of this connection."""
+        self._connection.create_function(name, 1, hearing(lambda text: holds_terms(text, terms)), deterministic=True)
+        return f"{name}(passages.text)"
 
     @override
     def check_full_text(self) -> None:
