@@ -10,6 +10,7 @@ from tertulia.lab.annotations.annotating import AnnotationRequest
 from tertulia.lab.annotations.self_inventory import SelfRatings, Traits, self_inventory_requests, self_ratings
 from tertulia.lab.experiments.sources import source_of
 from tertulia.lab.reports.measured_trials import KnownVectors
+from tertulia.metrics.legibility import unread, why_unread
 from tertulia.metrics.population import (
     PopulationFigures,
     Vectors,
@@ -141,16 +142,19 @@ def measure_population(
     known = KnownVectors(embedder)  # runs of a case have the same personas
     measured: list[tuple[Conversation, PopulationFigures]] = []
     ends: dict[int, tuple[Vectors, Vectors]] = {}
+    texts = {of.name: ["\n".join(line.text for line in of.lines)] for of in conversations}
+    blind = {run: why_unread(name, likeness) for run, likeness in unread(texts, known.embed).items()}
     for at, conversation in enumerate(conversations):
         show(f"conversation {at + 1} of {len(conversations)}")
         lines, recited = lines_of(conversation, known)
-        figures = figures_of_lines(lines, recited, conversation.seed)
+        figures = figures_of_lines(lines, recited, conversation.seed, blind.get(conversation.name))
         if figures.reason is None and (end := thirds(lines)) is not None:
             ends[at] = end
         measured.append((conversation, figures))
     reasons = [f"{conversation.name}: {of.reason}" for conversation, of in measured if of.reason is not None]
     if len(reasons) == len(measured):
-        raise UsageError(f"there is nothing to compare people by in {reasons[0]}; give longer conversations of several")
+        remedy = "" if measured[0][0].name in blind else "; give longer conversations of several"
+        raise UsageError(f"there is nothing to compare people by in {reasons[0]}{remedy}")
     attracted: dict[int, float] = {}
     if len(ends) > 1:
         early, late = ([end[part] for end in ends.values()] for part in (0, 1))

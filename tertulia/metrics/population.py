@@ -108,14 +108,17 @@ class Lines:
         return int(self.speakers.max()) + 1 if len(self.speakers) else 0
 
 
-def figures_of_lines(lines: Lines, recited: float | None, seed: int = 0) -> PopulationFigures:
+def figures_of_lines(
+    lines: Lines, recited: float | None, seed: int = 0, reason: str | None = None
+) -> PopulationFigures:
     """Return the figures of a conversation.
 
     Args:
         recited: The share of its lines that are left out as recited.
         seed: Keys the permutations of the null.
+        reason: Why its vectors say nothing; `None`: they do.
     """
-    reason = why_none(lines)
+    reason = reason or why_none(lines)
     if reason is not None:
         return _without(lines, recited, reason)
     moments, halves = moments_of(lines), moments_of(lines, 2)

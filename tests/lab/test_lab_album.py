@@ -89,3 +89,21 @@ def test_the_reader_is_warned_of_what_else_differs(cli: Cli, store: SqlStore) ->
     assert "aaaa has 2 rounds, cccc 1 round" in notes
     alike = cli("lab", "report", "album", "aaaa", "bbbb", "--json").json["notes"]
     assert not any("differ in more" in note for note in alike)
+
+
+def test_texts_that_the_embedder_can_not_read_have_no_sim_and_the_reason_stands_there(
+    cli: Cli, store: SqlStore
+) -> None:
+    chinese = {"plan": "我选红门，因为它好看。", "question": "你喜欢这扇红色的门吗？", "answer": "我很喜欢它的颜色。"}
+    write_album_run(store, an_album_run("zzzz", "high"), tuple(met._replace(**chinese) for met in EXCHANGES))
+    document = cli("lab", "report", "album", "aaaa", "zzzz", "--json").json
+    for row in (*document["figures"], *document["rounds"]):
+        if row["figure"] == "sim":
+            assert [row[side]["value"] for side in ("low", "high", "difference")] == [None, None, None]
+    assert figure(document, "plan", "len")["high"]["value"] == 9
+    (note,) = (note for note in document["notes"] if "sim" in note)
+    assert note.startswith("sim is not measured, as letters can't read their language")
+    assert "name one that can: --embedder" in note
+    page = cli("lab", "report", "album", "aaaa", "zzzz").out
+    assert "sim is not measured" in page
+    assert "sim is measured with" not in page

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from support.commands import Cli
 from support.group_stored import a_group_run
+from support.letters import LetterEmbedder
 from support.meeting_case import a_meeting_of
 
 from tertulia.lab.annotations.self_inventory import self_inventory_requests, self_ratings
@@ -224,6 +225,20 @@ def test_a_conversation_without_people_to_compare_is_refused_in_a_sentence(
 ) -> None:
     write_meeting(store, lines)
     cli("lab", "report", "population", "m33t", *_EMBEDDED).complains(2, words)
+
+
+def test_people_are_not_compared_by_an_embedder_that_can_not_read_them(
+    cli: Cli, store: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tertulia.cli.lab.reports_of_runs.open_embedding_model", lambda *_: LetterEmbedder())
+    write_meeting(store, [(at % 3, about(at % 3, at)) for at in range(18)])
+    write_meeting(store, [(at % 3, f"第{at}天我们在码头看见了很多渔船。") for at in range(18)], "zh3t")
+    alone = cli("lab", "report", "population", "zh3t")
+    alone.complains(2, "zh3t: as letters can't read their language")
+    assert "longer" not in alone.err
+    found = cli("lab", "report", "population", "zh3t", "m33t", "--json").json
+    assert any(note.startswith("zh3t: as letters can't read their language") for note in found["notes"])
+    assert found["means"]["apart"]["cases"] == 1
 
 
 def test_what_else_is_refused(cli: Cli, store: SqlStore) -> None:

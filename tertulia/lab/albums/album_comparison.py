@@ -10,7 +10,7 @@ from typing import Any
 
 from tertulia.metrics.album import FIGURES, AlbumExchange, Estimate, Measured, difference, estimate
 from tertulia.runs.driving.stopping import way_on_of_run
-from tertulia.state.album import Population
+from tertulia.state.album import CALLS, Population
 from tertulia.state.errors import UsageError
 from tertulia.state.language_model import Embedder
 from tertulia.state.records import RunRecord
@@ -40,12 +40,13 @@ class Row:
 class AlbumComparison:
     """The comparison of two album chats, the low setting first, over all rounds and over every round that both have.
 
-    The notes must be known before the figures are read.
+    The notes must be known before the figures are read. Texts that the embedder does not read have no sim.
     """
 
     runs: tuple[RunRecord, RunRecord]
     exchanges: tuple[int, int]
     embedder: str
+    is_read: bool
     whole: Sequence[Row]
     rounds: Sequence[Row]
     notes: Sequence[str]
@@ -65,12 +66,14 @@ def compare_albums(store: Store, low: str, high: str, embedder: Embedder, name: 
         UsageError: One is no album chat, they are given the wrong way round, or nobody has met yet.
     """
     from tertulia.metrics.album import vectors_of
+    from tertulia.metrics.legibility import unread, why_unread
 
     runs = store.run(low), store.run(high)
     exchanges = _read(store, runs[0]), _read(store, runs[1])
     if tuple(run.parameters.get("setting") for run in runs) == SETTINGS[::-1]:
         raise UsageError(f"{runs[0].run} has the high setting and {runs[1].run} the low one; give the low one first")
-    vectors = vectors_of(chain(*exchanges), embedder)
+    blind = unread({run.run: [_text(of_run)] for run, of_run in zip(runs, exchanges, strict=True)}, embedder.embed)
+    vectors = {} if blind else vectors_of(chain(*exchanges), embedder)
     whole = _rows(exchanges, vectors)
     rounds: list[Row] = []
     of_rounds = [
@@ -83,9 +86,13 @@ def compare_albums(store: Store, low: str, high: str, embedder: Embedder, name: 
         runs=runs,
         exchanges=(len(exchanges[0]), len(exchanges[1])),
         embedder=name,
+        is_read=not blind,
         whole=whole,
         rounds=rounds,
-        notes=list(_notes(store, runs, exchanges)),
+        notes=[
+            *([f"sim is not measured, {why_unread(name, max(blind.values()))}"] if blind else ()),
+            *_notes(store, runs, exchanges),
+        ],
     )
 
 
@@ -100,6 +107,10 @@ def _read(store: Store, run: RunRecord) -> list[AlbumExchange]:
     if not exchanges:
         raise UsageError(f"nobody has met yet in run {run.run}; to go on: {way_on_of_run(store, run)}")
     return exchanges
+
+
+def _text(exchanges: Sequence[AlbumExchange]) -> str:
+    return "\n".join(exchange.text(call) for exchange in exchanges for call in CALLS)
 
 
 def _rows(

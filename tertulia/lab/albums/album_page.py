@@ -18,7 +18,8 @@ _SIDES = ("low", "high", "difference")
 
 def album_page(compared: AlbumComparison) -> Page:
     """Return the page: the figures of each call, plots over the rounds, and the meaning of each figure."""
-    about = [*map(_run_item, compared.runs, compared.exchanges), (None, f"sim is measured with {compared.embedder}")]
+    measured = [(None, f"sim is measured with {compared.embedder}")] if compared.is_read else []
+    about = [*map(_run_item, compared.runs, compared.exchanges), *measured]
     notes = [Paragraph(note, is_warning="stand-in" in note) for note in compared.notes]
     meanings = [(_title(name), meaning) for name, meaning in MEANINGS.items()]
     sections = [
