@@ -11,7 +11,6 @@ which no interval over agents knows; and one run says nothing about another seed
 Source: Fig. 13 to 15 of the pairwise album chat; Efron and Stein 1981 (jackknife).
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -75,6 +74,7 @@ class AlbumExchange(Record):
 
     Attributes:
         found: Whether the plan named the picture, and so chose it, or it was only the most similar to the plan.
+        naming: The calls whose texts name the partner.
         faults: By call, why its text makes no sense in its place (empty: it does); `None`: it was not checked.
     """
 
@@ -87,6 +87,7 @@ class AlbumExchange(Record):
     plan: str
     question: str
     answer: str
+    naming: tuple[str, ...] = ()
     faults: dict[str, tuple[str, ...]] | None = None
 
     def speaker(self, call: str) -> str:
@@ -102,10 +103,6 @@ class AlbumExchange(Record):
     def words(self) -> Mapping[str, Sequence[str]]:
         """The words of each text, by call."""
         return {call: words(self.text(call)) for call in CALLS}
-
-    def names_partner(self, call: str) -> bool:
-        """Whether the text of a call names its addressee."""
-        return names(self.text(call), self.asker if call == "answer" else self.answerer)
 
 
 @dataclass(frozen=True)
@@ -137,12 +134,6 @@ class Estimate(Record):
 
 #: Figures by call and name.
 Figures = Mapping[str, Mapping[str, Measured]]
-
-
-def names(text: str, name: str) -> bool:
-    """Whether a text names a person: by the whole name, or the first of several, in the case in which it is written."""
-    wanted = {name, name.split()[0]} if name.split() else set()
-    return any(part in text and re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) for part in wanted)
 
 
 def vectors_of(exchanges: Iterable[AlbumExchange], embedder: Embedder) -> dict[str, NDArray[np.float64]]:
@@ -189,7 +180,7 @@ def figures_of(
         found["repeated_lines"] = _mean(
             _again(before, exchanges, methodcaller("speaker", call), partial(_folded_text, call))
         )
-        found["names_partner"] = _mean((agent, exchange.names_partner(call)) for agent, exchange in spoken)
+        found["names_partner"] = _mean((agent, call in exchange.naming) for agent, exchange in spoken)
         figures[call] = found
     chosen = [(exchange.asker, exchange.picture) for exchange in exchanges if exchange.found == "named"]
     asker = attrgetter("asker")

@@ -19,10 +19,12 @@ from tertulia.metrics.album import (
     difference,
     estimate,
     figures_of,
-    names,
     vectors_of,
 )
 from tertulia.metrics.diversity import mean_pairwise_cosine
+from tertulia.state.album import Exchange, Picture
+from tertulia.state.records import Turn
+from tertulia.views.reading.exchanges import RecordedExchange
 
 stats = on_use("scipy.stats")
 
@@ -37,6 +39,7 @@ def exchange(
     question: str = "What is in the pot?",
     answer: str = "Nothing.",
     round: int = 1,
+    naming: tuple[str, ...] = (),
 ) -> AlbumExchange:
     return AlbumExchange(
         turn=turn,
@@ -47,13 +50,14 @@ def exchange(
         plan=plan,
         question=question,
         answer=answer,
+        naming=naming,
     )
 
 
 CHAT = [
-    exchange(1, "Ada", "Bo", answer="It is a pot, Ada."),
-    exchange(2, "Cy", "Di", picture="tub", question="Di, what is it?", answer="A pot."),
-    exchange(3, "Ada", "Cy", question="what is in the pot", answer="Ada likes the Adana kebab.", round=2),
+    exchange(1, "Ada", "Bo", answer="It is a pot, Ada.", naming=("answer",)),
+    exchange(2, "Cy", "Di", picture="tub", question="Di, what is it?", answer="A pot.", naming=("question",)),
+    exchange(3, "Ada", "Cy", question="what is in the pot", answer="Ada likes kebab.", round=2, naming=("answer",)),
     exchange(4, "Di", "Bo", picture="mat", question="What is in the pot?", answer="A pot.", round=2),
 ]
 
@@ -99,11 +103,21 @@ def test_similarity_is_the_mean_cosine_over_all_pairs_and_each_text_is_embedded_
         ("Hanan said so.", "Samir N Hanan", False),
         ("(Ada)", "Ada", True),
         ("Hi O'Hare.", "O'Hare", True),
+        ("我想王小明比李娜更早来到码头吧？", "李娜", True),
+        ("我选红门，因为它好看。", "李娜", False),
+        ("Ada在码头吗？", "Ada", True),
+        ("민수가 왔어요.", "민수", True),
         ("", "Ada", False),
     ],
 )
 def test_a_partner_is_named_by_the_whole_name_or_its_first_word(text: str, name: str, is_named: bool) -> None:
-    assert names(text, name) is is_named
+    met = Exchange(asker="Zoe", answerer=name, picture="pot", found="named", sight="captioned, not seen")
+    question, answer = (
+        Turn(turn=1, round=1, speaker=speaker, text=said, sim_time_s=0, ended=False)
+        for speaker, said in (("Zoe", text), (name, "Well, Zoe!"))
+    )
+    measured = RecordedExchange(question, met, Picture(id="pot", caption="pot"), "I take the pot.", answer).measured()
+    assert measured.naming == (("question", "answer") if is_named else ("answer",))
 
 
 def test_shares_of_naming_asking_again_and_choosing_again() -> None:

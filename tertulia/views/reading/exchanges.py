@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from tertulia.nodes.shared.names_in_text import is_named
 from tertulia.state.album import Exchange, Picture, Population
 from tertulia.state.errors import NotFoundError, StorageError, UsageError, nearest_hint
 from tertulia.state.meeting import Start
@@ -45,16 +46,19 @@ class RecordedExchange:
         """Return the exchange as metrics take it, with the faults of its texts by call, if these are known."""
         from tertulia.metrics.album import AlbumExchange
 
+        asker, answerer = self.exchange.asker, self.exchange.answerer
+        addressed = {"question": (answerer, self.turn.text), "answer": (asker, self.answer.text)}
         return AlbumExchange(
             turn=self.turn.turn,
             round=self.turn.round,
-            asker=self.exchange.asker,
-            answerer=self.exchange.answerer,
+            asker=asker,
+            answerer=answerer,
             picture=self.exchange.picture,
             found=self.exchange.found,
             plan=self.plan,
             question=self.turn.text,
             answer=self.answer.text,
+            naming=tuple(call for call, (partner, text) in addressed.items() if is_named(partner, text)),
             faults=None if faults is None else dict(faults),
         )
 
