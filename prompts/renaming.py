@@ -1,7 +1,8 @@
 """Other names for people, throughout a prompt and back again. Source: APP §6 (HPSS and TLCS of Table 4).
 
 People's own full names and first names are replaced as whole words, possessives too. A name that is a part of a word or
-of another person's name stays: `Annual`, `Ann-Marie`, `Ann Marie Cole` and `Mary Ann` for Ann Bell.
+of another person's name stays: `Annual`, `Ann-Marie`, `O'Ann`, `Ann Marie Cole` and `Mary Ann` for Ann Bell. Behind a
+word that a vowel shortens it changes: `d'Ann`, `qu'Ann`.
 """
 
 import re
@@ -23,6 +24,9 @@ from tertulia.state.variation import NAME_CHOICES, read_names
 _LETTER = r"[^\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
 _NEXT_WORD = re.compile(r" (?:(?:van|von|de|der|den|da|di|du|del|dos|le|la|bin|ibn|al) )*([^\W\d_][^\W_]*)")
 _WORD_BEFORE = re.compile(r"([^\W\d_][^\W_]*|St\.) $")
+_APOSTROPHE_BEFORE = re.compile(rf"{_LETTER}['’]$")
+#: A word of French, Italian or Catalan that a vowel behind it shortens. `D'Angelo` and `L'Oréal` are names.
+_ELISION = re.compile(rf"(?<!{_LETTER})(?:[cdjlmnst]|\w*(?:[Qq]u|ll))['’]$")
 _OPENING_QUOTE = re.compile(r"(?<!\w)['‘](?=\w)")
 #: Behind these a sentence begins, or a line, a list, a quotation.
 _BEGINNINGS = frozenset('.!?…:"“”\n([{-')
@@ -182,12 +186,15 @@ def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
     longest_first = sorted(names, key=len, reverse=True)
     written = "|".join(r"[^\S\n]+".join(map(re.escape, name.split())) for name in longest_first)
     return re.compile(
-        rf"(?<!{_LETTER})(?<!{_LETTER}[-'’.@])(?P<name>{written})(?![-@]?{_LETTER})(?P<possessive>['’](?=\s+\w))?"
+        rf"(?<!{_LETTER})(?<!{_LETTER}[-.@])(?P<name>{written})(?![-@]?{_LETTER})(?P<possessive>['’](?=\s+\w))?"
     )
 
 
 def _is_part_of_a_word(text: str, start: int, end: int) -> bool:
-    """Whether marks that belong to a letter, such as accents and vowel signs, go on with the word."""
+    """Whether an apostrophe, or marks that belong to a letter, such as accents and vowel signs, go on with the word."""
+    before = text[max(0, start - 20) : start]
+    if _APOSTROPHE_BEFORE.search(before) and not _ELISION.search(before):
+        return True
     around = text[max(0, start - 1) : start] + text[end : end + 1]
     return any(unicodedata.category(character).startswith("M") for character in around)
 
