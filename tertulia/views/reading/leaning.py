@@ -38,7 +38,7 @@ def reasons(details: LineDetails) -> list[Reason] | None:
     """Return the units that a line leaned on, those that count most first; `None` if that is not known.
 
     An empty list says that it leaned on nothing in particular. Once units were measured (`show --check`), they alone
-    count: a check leaves each out, and the lines said before.
+    count: a check leaves each out, and the lines said before; with few `--calls` only some (`unread_by_check`).
     """
     scores = details.record.line_scores
     if scores is None and not details.measured:
@@ -54,6 +54,12 @@ def reasons(details: LineDetails) -> list[Reason] | None:
     first = {copies[reason.unit.id]: reason for reason in reversed(kept)}
     firsts = [(reason, len(alike)) for reason in kept if first[alike := copies[reason.unit.id]] is reason]
     return [reason if number == 1 else replace(reason, copies=number) for reason, number in firsts]
+
+
+def unread_by_check(details: LineDetails) -> int:
+    """Return how many units of the answered prompt a check has not left out, so that nothing is known of them."""
+    gone = {*details.record.removed, *details.measured}
+    return sum(unit.id not in gone for unit in details.informing)
 
 
 def _reason(details: LineDetails, unit: Unit, score: float | None, tokens: int) -> Reason | None:

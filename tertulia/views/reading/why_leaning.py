@@ -1,7 +1,8 @@
 """The units that a line, or a thought, leaned on, in words."""
 
 from tertulia.state.line_scores import reader_of
-from tertulia.views.reading.leaning import Reason, reasons
+from tertulia.state.text import counted
+from tertulia.views.reading.leaning import Reason, reasons, unread_by_check
 from tertulia.views.reading.turns import LineDetails
 from tertulia.views.reading.why_words import QUOTED, QUOTED_IN_SHORT, listed, quoted, times_in_words
 
@@ -39,6 +40,10 @@ def leaned(details: LineDetails, most: int, whose: str = "") -> str:
     reader = f", as {by} reads it" if by and by != details.writer else ""
     if details.run.rehearsed:
         reader = " (at random: a rehearsal)"
+    if not found and is_measured and (unread := unread_by_check(details)):
+        items = counted(len(details.measured), "item")
+        others = f"{counted(unread, 'other')} {'was' if unread == 1 else 'were'} not"
+        return f"leaned on none of the {items} that were measured ({others}){reader}"
     if not found:
         hears = len(details.informing) > len(details.nameable)  # lines before, which scores don't tell of
         beside = " outside the conversation" if hears else ""

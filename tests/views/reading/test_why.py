@@ -316,6 +316,18 @@ def test_where_nothing_stands_out_it_says_so(
     assert why_turn(with_line(store, scores, scored_by)).startswith(told)
 
 
+def test_a_check_of_some_units_says_nothing_of_the_others(store: SqlStore) -> None:
+    details = with_line(store, None, None)
+    left = [unit.id for unit in details.informing if unit.id not in details.record.removed]
+    some = with_line(store, None, None, checked=Checked(measured=dict.fromkeys(left[:2], 0.01)))
+    told = f"Leila Haddad leaned on none of the 2 items that were measured ({len(left) - 2} others were not). "
+    assert why_turn(some).startswith(told)
+    but_one = with_line(store, None, None, checked=Checked(measured=dict.fromkeys(left[1:], 0.01)))
+    assert f"none of the {len(left) - 1} items that were measured (1 other was not). " in why_turn(but_one)
+    everything = with_line(store, None, None, checked=Checked(measured=dict.fromkeys(left, 0.01)))
+    assert why_turn(everything).startswith("Leila Haddad leaned on nothing in particular, as measured. ")
+
+
 def test_it_tells_what_was_whatever_is_asked(store: SqlStore) -> None:
     (run, *_) = (run for run in store.runs() if run.kind == "dialogue" and run.parameters["removal_factor"] == 0.3)
     start = store.start(run.run)
