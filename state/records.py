@@ -198,8 +198,8 @@ class Reply(Record):
     fields: dict[str, str | bool | int]
     information: float | None = Field(
         default=None,
-        description="pointwise mutual information of its texts with the prompt's context, in nats per token; where "
-        "drafts are weighed by how they answer, half of that and their log-probability; None: not measured",
+        description="the measure of drafts, in nats per token: the mean log-probability of its texts or, with "
+        "context_strength, their pointwise mutual information with the prompt's context; None: not measured",
     )
     thought: str | None = Field(
         default=None,

@@ -12,6 +12,7 @@ from tertulia.views.reading.removal import retained, whole_of_share
 from tertulia.views.reading.traces import read_visits, visits_document
 from tertulia.views.reading.turns import LineDetails, read_turn
 from tertulia.views.reading.what_if import placebo_of
+from tertulia.views.reading.why import drafts_by
 
 #: The most scorers of one prompt side by side, with the turn's own.
 _SCORERS_AT_MOST = 5
@@ -58,6 +59,7 @@ def _removal(store: SqlStore, details: LineDetails, part: str) -> Document:
         },
         "threshold": parameters.inconsistency_threshold,
         "revision": parameters.revision,
+        "drafts_by": drafts_by(parameters),
         "scorers": _scorers(store, details, part),
     }
 

@@ -87,6 +87,8 @@ export interface Making {
   };
   readonly threshold: number | null;
   readonly revision: string;
+  /** What drafts are weighed by, and a candidate's `information` is. */
+  readonly drafts_by: "likelihood" | "information";
   readonly scorers: readonly Scorer[];
 }
 

@@ -4,6 +4,7 @@ import { Prose, Term } from "../../components/explained";
 import { Spoken } from "../../components/spoken";
 import { counted, inWords, number } from "../../format";
 import type { Candidate, Making } from "../turn_documents";
+import { fateOf, figure, judgedInWords, MEASURES } from "./candidate_words";
 import { LongText } from "./long_text";
 
 export function CandidatesPane({ making }: { making: Making }) {
@@ -27,23 +28,6 @@ export function CandidatesPane({ making }: { making: Making }) {
 /** Return candidates with the one that was said first; the others stay in their order. */
 function chosenFirst(candidates: readonly Candidate[]): readonly Candidate[] {
   return [...candidates].sort((a, b) => Number(b.chosen) - Number(a.chosen));
-}
-
-/** Return a figure of a judge: ratings have two digits behind the point, likelihoods three. */
-function figure(value: number | null): string {
-  return number(value, value !== null && Math.abs(value) < 1 ? 3 : 2).replace("-", "−");
-}
-
-function judgedInWords(making: Making): string {
-  if (!making.judged_by) {
-    return making.prompt === null
-      ? "Written by hand, so not judged."
-      : "Not judged: nothing was removed, so there is nothing to contradict.";
-  }
-  const rewritten = making.rewritings ? `, ${making.rewritings} rewritten` : "";
-  const off = making.revision === "off" ? " (revision=off: nothing is revised)" : "";
-  const back = making.rollbacks ? " The next was read from the same prompt: nothing was put back into it." : "";
-  return `Judged: ${making.judged_by}; conflict above the threshold ${figure(making.threshold)}; ${making.rollbacks} rolled back${rewritten}${off}.${back}`;
 }
 
 interface RowProps {
@@ -105,7 +89,7 @@ function Details({ candidate, making, least, most }: RowProps) {
       {candidate.faults && candidate.faults.length > 0 && <p class="small">It makes no sense here: {candidate.faults.join("; ")}.</p>}
       {candidate.comment && <p class="small comment"><span class="muted">The judge:</span> <LongText text={candidate.comment} most={1000} /></p>}
       {candidate.information !== null && (
-        <p class="small muted">information shared with the prompt: <span class="number">{number(candidate.information, 3)}</span> <Term of="nats" /> a <Term of="token" /></p>
+        <p class="small muted">{MEASURES[making.drafts_by]}: <span class="number">{number(candidate.information, 3)}</span> <Term of="nats" /> a <Term of="token" /></p>
       )}
     </>
   );
@@ -119,21 +103,6 @@ function Written({ candidate: { probability, string_seed, remark } }: { candidat
     remark ?? "",
   ].filter(Boolean);
   return told.length > 0 ? <p class="small muted">{told.join("; ")}</p> : null;
-}
-
-/** Return why a candidate was said, or not. */
-function fateOf(candidate: Candidate, making: Making): string {
-  const { threshold } = making;
-  if (candidate.origin === "by_hand") return "";
-  if (candidate.origin === "vetoed") return "drawn again before it was judged";
-  if (candidate.inconsistency === null) return making.judged_by ? "not judged: an earlier candidate was said" : "";
-  if (threshold === null) return "";
-  const isConflict = candidate.inconsistency > threshold;
-  if (!candidate.chosen) return isConflict ? "above the threshold: set aside" : "not above the threshold, but another was said";
-  if (!isConflict) return making.rollbacks ? `not above the threshold, after ${counted(making.rollbacks, "rollback")}` : "not above the threshold";
-  return making.candidates.filter((other) => other.inconsistency !== null).length > 1
-    ? "all that were judged are above the threshold; this one has the lowest inconsistency"
-    : "above the threshold, but there was no other candidate";
 }
 
 /** The figures of the judge's runs as dots, and their mean, against the threshold. */

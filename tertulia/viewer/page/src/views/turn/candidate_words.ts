@@ -1,0 +1,42 @@
+/** What the judge found of candidates, and why one of them was said, in words. */
+
+import { counted, number } from "../../format";
+import type { Candidate, Making } from "../turn_documents";
+
+/** What a candidate's `information` is, by what drafts are weighed by. */
+export const MEASURES: Readonly<Record<Making["drafts_by"], string>> = {
+  likelihood: "mean log-probability",
+  information: "information shared with the prompt",
+};
+
+/** Return a figure of a judge: ratings have two digits behind the point, likelihoods three. */
+export function figure(value: number | null): string {
+  return number(value, value !== null && Math.abs(value) < 1 ? 3 : 2).replace("-", "−");
+}
+
+/** Return who judged the candidates and what came of it, or why nobody did. */
+export function judgedInWords(making: Making): string {
+  if (!making.judged_by) {
+    if (making.prompt === null) return "Written by hand, so not judged.";
+    return "Not judged: nothing was removed, so there is nothing to contradict.";
+  }
+  const rewritten = making.rewritings ? `, ${making.rewritings} rewritten` : "";
+  const off = making.revision === "off" ? " (revision=off: nothing is revised)" : "";
+  const back = making.rollbacks ? " The next was read from the same prompt: nothing was put back into it." : "";
+  return `Judged: ${making.judged_by}; conflict above the threshold ${figure(making.threshold)}; ${making.rollbacks} rolled back${rewritten}${off}.${back}`;
+}
+
+/** Return why a candidate was said, or not. */
+export function fateOf(candidate: Candidate, making: Making): string {
+  const { threshold } = making;
+  if (candidate.origin === "by_hand") return "";
+  if (candidate.origin === "vetoed") return "drawn again before it was judged";
+  if (candidate.inconsistency === null) return making.judged_by ? "not judged: an earlier candidate was said" : "";
+  if (threshold === null) return "";
+  const isConflict = candidate.inconsistency > threshold;
+  if (!candidate.chosen) return isConflict ? "above the threshold: set aside" : "not above the threshold, but another was said";
+  if (!isConflict) return making.rollbacks ? `not above the threshold, after ${counted(making.rollbacks, "rollback")}` : "not above the threshold";
+  return making.candidates.filter((other) => other.inconsistency !== null).length > 1
+    ? "all that were judged are above the threshold; this one has the lowest inconsistency"
+    : "above the threshold, but there was no other candidate";
+}
