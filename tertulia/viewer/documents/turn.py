@@ -57,6 +57,7 @@ def _removal(store: SqlStore, details: LineDetails, part: str) -> Document:
             "retained": retained(details.run),
             "whole": whole_of_share(details),
         },
+        "judge": parameters.judge,
         "threshold": parameters.inconsistency_threshold,
         "revision": parameters.revision,
         "drafts_by": drafts_by(parameters),

@@ -85,6 +85,7 @@ export interface Making {
     /** What the removed share is a share of. */
     readonly whole: "attention" | "score";
   };
+  readonly judge: string;
   readonly threshold: number | null;
   readonly revision: string;
   /** What drafts are weighed by, and a candidate's `information` is. */

@@ -1,7 +1,22 @@
 import { expect, test } from "vitest";
-import { MEASURES } from "./candidate_words";
+import type { Making } from "../turn_documents";
+import { judgedInWords, MEASURES } from "./candidate_words";
+
+function making(more: Partial<Making>): Making {
+  const unjudged = { prompt: "ab12", judge: "rating", judged_by: null, units: [], candidates: [], rollbacks: 0, threshold: 6.67 };
+  return { ...unjudged, ...more } as unknown as Making;
+}
+
+const REMOVED = [{ id: "memory.1", removed: true }] as unknown as Making["units"];
 
 test("the figure of a draft is called what it is", () => {
   expect(MEASURES.likelihood).toBe("mean log-probability");
   expect(MEASURES.information).toBe("information shared with the prompt");
+});
+
+test("why nobody judged a line", () => {
+  expect(judgedInWords(making({}))).toBe("Not judged: nothing was removed, so there is nothing to contradict.");
+  expect(judgedInWords(making({ judge: "off", units: REMOVED }))).toBe("Not judged (judge=off).");
+  expect(judgedInWords(making({ units: REMOVED }))).toBe("Not judged.");
+  expect(judgedInWords(making({ prompt: null }))).toBe("Written by hand, so not judged.");
 });

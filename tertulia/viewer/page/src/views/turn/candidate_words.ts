@@ -18,7 +18,9 @@ export function figure(value: number | null): string {
 export function judgedInWords(making: Making): string {
   if (!making.judged_by) {
     if (making.prompt === null) return "Written by hand, so not judged.";
-    return "Not judged: nothing was removed, so there is nothing to contradict.";
+    if (making.judge === "off") return "Not judged (judge=off).";
+    const isPruned = making.units.some(({ removed }) => removed);
+    return isPruned ? "Not judged." : "Not judged: nothing was removed, so there is nothing to contradict.";
   }
   const rewritten = making.rewritings ? `, ${making.rewritings} rewritten` : "";
   const off = making.revision === "off" ? " (revision=off: nothing is revised)" : "";
