@@ -172,10 +172,7 @@ def _why_nothing(scores: Sequence[float], factor: float, parameters: Parameters)
     weight = (max(scores) if is_heaviest else min(scores)) / total if total else 0.0
     which = f"the {'heaviest' if is_heaviest else 'lightest'} of {len(scores)} removable items"
     where = ", where this walk begins and stops" if is_heaviest else ""
-    return (
-        f"nothing fits under λ = {factor:g}, as {which} has {weight:.1%} of their weight{where}: nothing is removed, "
-        "and nothing judged"
-    )
+    return f"nothing fits under λ = {factor:g}, as {which} has {weight:.1%} of their weight{where}: nothing is removed"
 
 
 def _why_not_reached(details: LineDetails, factor: float, parameters: Parameters) -> str:

@@ -50,7 +50,7 @@ export function remarksOn(
     remarks.push(
       `Nothing fits under λ = ${factor}, as the ${isHeaviest ? "heaviest" : "lightest"} of ${visited.length} removable ` +
         `items has ${(weight * 100).toFixed(1)} % of their weight` +
-        `${isHeaviest ? ", where this walk begins and stops" : ""}: nothing is removed, and nothing judged`,
+        `${isHeaviest ? ", where this walk begins and stops" : ""}: nothing is removed`,
     );
   }
   const zero = visited.filter((id, place) => pruning.isWeightless(place) && !removal.items.has(id)).length;
