@@ -105,7 +105,7 @@ def _print_race(console: Console, round: Round, parameters: Parameters) -> None:
     console.print(plain("the floor", "bold cyan"))
     table = _plain_table("left", "left", "right", "left")
     for agent, start in _race_rows(round):
-        table.add_row(*start, Text(race_phrase(agent, parameters), "dim"))
+        table.add_row(*start, Text(race_phrase(agent, parameters, round.floor), "dim"))
     console.print(_indented(table))
     console.print(_indented(plain(floor_phrase(round, parameters))))
     console.print()

@@ -76,16 +76,22 @@ class Round:
         """The agents by latency; those that did not race come last."""
         return sorted(self.agents, key=lambda agent: float("inf") if agent.latency_s is None else agent.latency_s)
 
+    @property
+    def racing(self) -> list[AgentRound]:
+        """The agents that raced and could stay, the fastest first."""
+        gone = () if self.floor is None else self.floor.gone
+        return [agent for agent in self.fastest_first if agent.latency_s is not None and agent.agent not in gone]
+
     def first_word_s(self, reevaluation_s: float) -> float | None:
-        """Return when the fastest would have begun to speak, in seconds from the start of the round.
+        """Return when the fastest of those who could stay would have begun, in seconds from the start of the round.
 
         Args:
             reevaluation_s: Time between two evaluations of willingness, in seconds.
         """
-        latencies = [agent.latency_s for agent in self.agents if agent.latency_s is not None]
-        if self.floor is None or not latencies:
+        latency_s = next((agent.latency_s for agent in self.racing), None)
+        if self.floor is None or latency_s is None:
             return None
-        return (self.floor.looks - 1) * reevaluation_s + min(latencies)
+        return (self.floor.looks - 1) * reevaluation_s + latency_s
 
 
 def active_mechanisms(need: InformationNeed | None) -> list[str]:

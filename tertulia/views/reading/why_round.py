@@ -108,13 +108,9 @@ def _nobody(round: Round, floor: Floor, parameters: Parameters) -> str:
             near = f"; nearest was {name}, with {highest:.2f} of the {parameters.willingness_threshold:g} that it takes"
         return f"None of {len(round.agents)} wanted to speak{near}: {silence}"
     wanted = f"{people([agent.agent for agent in willing])} wanted to speak ({len(willing)} of {len(round.agents)})"
-    racing = [
-        (agent.latency_s, agent.agent)
-        for agent in willing
-        if agent.latency_s is not None and agent.agent not in floor.gone
-    ]
-    if not racing:
+    first_s = round.first_word_s(parameters.reevaluation_s)
+    if first_s is None:
         return f"{wanted}, but {gone or 'none of them could'}: {silence}"
-    first_s, name = min(racing)
-    first_s += (floor.looks - 1) * parameters.reevaluation_s
-    return f"{wanted}, but {name}, the fastest, would have begun after {first_s:.2f} s only: {silence}"
+    left = f"{gone}, and " if gone else ""
+    fastest = f"{round.racing[0].agent}, the fastest{' of the others' if gone else ''}"
+    return f"{wanted}, but {left}{fastest}, would have begun after {first_s:.2f} s only: {silence}"

@@ -1,6 +1,6 @@
 """A round of group chat in words, as plain text for any reader: a terminal, a document, a page."""
 
-from tertulia.state.cognition import BY_GRAPH, Bid, WillingnessParts
+from tertulia.state.cognition import BY_GRAPH, Bid, Floor, WillingnessParts
 from tertulia.state.parameters import Parameters
 from tertulia.state.text import in_words
 from tertulia.views.reading.rounds import AgentRound, Round
@@ -55,12 +55,14 @@ def weighing_phrase(agent: AgentRound, bid: Bid, parameters: Parameters) -> str:
     return f"{terms} = {willingness_phrase(bid, parameters)}"
 
 
-def race_phrase(agent: AgentRound, parameters: Parameters) -> str:
+def race_phrase(agent: AgentRound, parameters: Parameters, floor: Floor | None = None) -> str:
     """Return the parts of an agent's latency, or why it did not race."""
     bid = agent.bid
     if bid is None:
         return "made no bid"
     if bid.latency_s is None:
+        if floor is not None and agent.agent in floor.gone:
+            return "had to leave"
         if bid.willing:
             return "willing, not asked"
         if bid.willingness is None:
@@ -96,8 +98,8 @@ def floor_phrase(round: Round, parameters: Parameters) -> str:
         parts.append(f"first word after {floor.waited_s:.2f} s")
         return "; ".join(parts)
     first_s = round.first_word_s(parameters.reevaluation_s)
-    if first_s is None:
-        parts.append("nobody was willing")
-    else:
+    if first_s is not None:
         parts.append(f"the first word would have come after {first_s:.2f} s")
+    elif not floor.gone:
+        parts.append("nobody was willing")
     return "; ".join([*parts, silence(parameters.silence_s)])

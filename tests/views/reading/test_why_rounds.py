@@ -9,6 +9,7 @@ from tertulia.state.meeting import WillingnessWeights
 from tertulia.state.parameters import Parameters
 from tertulia.views.reading.rounds import AgentRound, Round
 from tertulia.views.reading.why_round import floor_sentence
+from tertulia.views.wording.round_phrases import floor_phrase, race_phrase
 
 
 def a_bid(latency_s: float | None, won: bool = False, **changes: Any) -> Bid:
@@ -80,6 +81,12 @@ def a_round(floor: Floor | None, **bids: Bid | None) -> Round:
             "Ann wanted to speak (1 of 2), but Ann had to leave: 10 s of silence followed.",
         ),
         (
+            Floor(order="self_driven", waited_s=None, looks=2, gone=("Ann",)),
+            {"Ann": a_bid(5.0), "Bob": a_bid(14.0), "Cy": a_bid(16.0)},
+            "Ann, Bob and Cy wanted to speak (3 of 3), but Ann had to leave, and Bob, the fastest of the others, would "
+            "have begun after 15.50 s only: 10 s of silence followed.",
+        ),
+        (
             Floor(order="rule_based", waited_s=None, gone=("Ann", "Bob")),
             {"Ann": a_bid(None), "Bob": a_bid(None)},
             "Nobody got the floor, as Ann and Bob had to leave: 10 s of silence followed.",
@@ -94,3 +101,16 @@ def a_round(floor: Floor | None, **bids: Bid | None) -> Round:
 )
 def test_a_round_is_told_in_a_sentence(floor: Floor | None, bids: dict[str, Bid | None], told: str) -> None:
     assert floor_sentence(a_round(floor, **bids), Parameters()) == told
+
+
+def test_who_had_to_leave_is_not_told_as_the_first_word_of_a_silence() -> None:
+    floor = Floor(order="self_driven", waited_s=None, gone=("Ann",))
+    left = a_round(floor, Ann=a_bid(5.0), Bob=a_bid(14.0))
+    assert "Ann had to leave before that; the first word would have come after 14.00 s; …" in floor_phrase(
+        left, Parameters()
+    )
+    alone = a_round(floor, Ann=a_bid(5.0), Bob=a_bid(None))
+    assert floor_phrase(alone, Parameters()) == "self driven; Ann had to leave before that; … ten seconds of silence"
+    asked = Floor(order="centralised", waited_s=1.0, gone=("Ann",))
+    (ann, _) = a_round(asked, Ann=a_bid(None, willing=True), Bob=a_bid(1.0, True)).agents
+    assert race_phrase(ann, Parameters(), asked) == "had to leave"

@@ -52,6 +52,8 @@ describe("a round in words", () => {
   it("says how everybody stood to the floor", () => {
     expect(outcomeInWords(MIND, MIND, PARAMETERS)).toBe("got the floor");
     expect(outcomeInWords(OTHER, MIND, PARAMETERS)).toBe("0.25 s too late");
+    expect(outcomeInWords({ ...OTHER, latency_s: null }, MIND, PARAMETERS, { ...FLOOR, gone: ["Bo"] })).toBe("had to leave");
+    expect(outcomeInWords(OTHER, undefined, PARAMETERS, { ...FLOOR, waited_s: null, looks: 3 })).toBe("would have begun after 4.75 s");
     expect(outcomeInWords({ ...OTHER, willing: false, latency_s: null, willingness: 0.3 }, MIND, PARAMETERS)).toBe(
       "not willing: 0.30 < threshold 0.5",
     );
@@ -68,6 +70,9 @@ describe("a round in words", () => {
     const silent = { ...FLOOR, waited_s: null, looks: 3 };
     expect(floorInWords(silent, [], PARAMETERS)).toContain("nobody was willing; 10 seconds of silence");
     expect(floorInWords(silent, [OTHER], PARAMETERS)).toContain("the first word would have come after 4.75 s");
+    const leaving = { ...silent, looks: 1, gone: ["Ana"] };
+    expect(floorInWords(leaving, [{ ...MIND, won: false }, OTHER], PARAMETERS)).toContain("the first word would have come after 1.75 s");
+    expect(floorInWords(leaving, [{ ...MIND, won: false }], PARAMETERS)).toContain("had to leave before that; 10 seconds of silence");
     expect(floorInWords({ ...FLOOR, order: "centralised", reason: "she asked" }, [MIND], PARAMETERS)).toMatch(/moderator.*she asked/);
     expect(floorInWords({ ...FLOOR, tied: ["Ana", "Bo", "\u202eCy"] }, [MIND], PARAMETERS)).toContain(
       "a tie of \u2068Ana\u2069, \u2068Bo\u2069 and \u2068\u202eCy\u2069 was drawn",

@@ -14,14 +14,15 @@ export function perceptionInWords({ perception }: Mind, parameters: MindParamete
 }
 
 /** Return how an agent stood to the floor in this round. */
-export function outcomeInWords(mind: Mind, winner: Mind | undefined, parameters: MindParameters): string {
+export function outcomeInWords(mind: Mind, winner: Mind | undefined, parameters: MindParameters, floor?: Floor | null): string {
   if (mind.willing === null) return "made no bid: the round was interrupted";
   if (mind.won) return "got the floor";
+  if (floor?.gone.includes(mind.agent)) return "had to leave";
   if (mind.typed !== null && !mind.willing) return "stayed silent";
   if (mind.latency_s !== null) {
     const behind = winner?.latency_s === null || winner?.latency_s === undefined ? null : mind.latency_s - winner.latency_s;
-    if (behind === null) return `would have begun after ${number(mind.latency_s)} s`;
-    return behind >= 0 ? `${number(behind)} s too late` : `${number(-behind)} s faster, and had to leave or lost the draw`;
+    if (behind === null) return `would have begun after ${number(mind.latency_s + ((floor?.looks ?? 1) - 1) * parameters.reevaluation_s)} s`;
+    return behind >= 0 ? `${number(behind)} s too late` : `${number(-behind)} s faster, and lost the draw`;
   }
   if (mind.willing) return "willing, not asked";
   if (mind.willingness === null) return "was not asked";
@@ -56,8 +57,9 @@ export function floorInWords(floor: Floor | null | undefined, minds: readonly Mi
   if (floor.gone.length) parts.push(`${listed(floor.gone)} had to leave before that`);
   if (floor.tied.length) parts.push(`a tie of ${listed(floor.tied)} was drawn`);
   if (floor.waited_s !== null) return `${[...parts, `first word after ${number(floor.waited_s)} s`].join("; ")}.`;
-  const latencies = minds.flatMap((mind) => (mind.latency_s === null ? [] : [mind.latency_s]));
+  const latencies = minds.flatMap(({ agent, latency_s }) => (latency_s === null || floor.gone.includes(agent) ? [] : [latency_s]));
   const first = (floor.looks - 1) * parameters.reevaluation_s + Math.min(...latencies);
-  parts.push(latencies.length ? `the first word would have come after ${number(first)} s` : "nobody was willing");
+  if (latencies.length) parts.push(`the first word would have come after ${number(first)} s`);
+  else if (!floor.gone.length) parts.push("nobody was willing");
   return `${[...parts, `${parameters.silence_s} seconds of silence`].join("; ")}.`;
 }

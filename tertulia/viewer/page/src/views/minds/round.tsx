@@ -10,7 +10,7 @@ import { inWords, number } from "../../format";
 import { hrefOf } from "../../router";
 import { useDocument } from "../../use_document";
 import { runPath } from "../conversation/documents";
-import { type Mind, type MindParameters, mindParameters, type Opening, type PlanStep, type Thought, type TurnOfMeeting } from "./documents";
+import { type Floor, type Mind, type MindParameters, mindParameters, type Opening, type PlanStep, type Thought, type TurnOfMeeting } from "./documents";
 import { floorInWords, latencyInWords, perceptionInWords, outcomeInWords } from "./phrases";
 import { Race } from "./race";
 import { WillingnessBar } from "./willingness";
@@ -34,11 +34,11 @@ export function RoundMinds({ run, turn }: { run: Run; turn: number }) {
               <h3><Term of="floor">The floor</Term></h3>
               <p class="small data"><Prose text={floorInWords(floor, minds, parameters)} /></p>
               <Race minds={minds} people={run.people} parameters={parameters} looks={floor?.looks ?? 1} />
-              <Others minds={minds} run={run} parameters={parameters} />
+              <Others minds={minds} floor={floor} run={run} parameters={parameters} />
             </section>
             <div class="mind-cards">
               {minds.map((mind) => (
-                <MindOf key={`${turn} ${mind.agent}`} run={run} turn={turn} mind={mind} thought={thoughts?.[mind.agent]} winner={winner} parameters={parameters} plan={plans.get(mind.agent) ?? []} />
+                <MindOf key={`${turn} ${mind.agent}`} run={run} turn={turn} mind={mind} thought={thoughts?.[mind.agent]} winner={winner} floor={floor} parameters={parameters} plan={plans.get(mind.agent) ?? []} />
               ))}
             </div>
           </div>
@@ -54,13 +54,13 @@ function fastestFirst(minds: readonly Mind[]): readonly Mind[] {
 }
 
 /** Who did not race, and why. */
-function Others({ minds, run, parameters }: { minds: readonly Mind[]; run: Run; parameters: MindParameters }) {
+function Others({ minds, floor, run, parameters }: Pick<MindProps, "floor" | "run" | "parameters"> & { minds: readonly Mind[] }) {
   const others = minds.filter((mind) => mind.latency_s === null && !mind.won);
   if (!others.length) return null;
   return (
     <ul class="others small">
       {others.map((mind) => (
-        <li key={mind.agent}><Speaker people={run.people} name={mind.agent} /> {outcomeInWords(mind, undefined, parameters)}</li>
+        <li key={mind.agent}><Speaker people={run.people} name={mind.agent} /> {outcomeInWords(mind, undefined, parameters, floor)}</li>
       ))}
     </ul>
   );
@@ -72,13 +72,14 @@ interface MindProps {
   readonly mind: Mind;
   readonly thought: Thought | undefined;
   readonly winner: Mind | undefined;
+  readonly floor: Floor | null | undefined;
   readonly parameters: MindParameters;
   readonly plan: readonly PlanStep[];
 }
 
-function MindOf({ run, turn, mind, thought, winner, parameters, plan }: MindProps) {
+function MindOf({ run, turn, mind, thought, winner, floor, parameters, plan }: MindProps) {
   const latency = latencyInWords(mind, parameters);
-  const outcome = outcomeInWords(mind, winner, parameters);
+  const outcome = outcomeInWords(mind, winner, parameters, floor);
   return (
     <section class={`card mind stack ${mind.won ? "won" : ""}`} aria-label={mind.agent}>
       <div class="row">
