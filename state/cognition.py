@@ -197,7 +197,8 @@ class Floor(Record):
         looks: How often willingness was evaluated.
         tied: The agents that tied for the floor, if there was a tie.
         gone: Those that would have been faster, and had to leave before their first word.
-        reason: Why the speaker was chosen, if an agent chose.
+        reason: Why an agent chose the speaker, or the first of `gone` who was to speak; if `drawn`, why none did.
+        drawn: Whether that one was drawn, as nobody named one.
     """
 
     order: str
@@ -206,6 +207,7 @@ class Floor(Record):
     tied: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
     reason: str | None = None
+    drawn: bool = False
 
 
 CallKind = Literal["generate", "generate_scored", "score", "log_likelihood", "probabilities", "token_figures"]

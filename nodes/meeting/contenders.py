@@ -127,13 +127,17 @@ def appointed(
     speaker: str,
     reason: str | None = None,
     others: Sequence[str] = (),
+    *,
+    drawn: bool = False,
 ) -> Outcome:
     """Return the outcome of a round in which a speaker is appointed; they begin after a sampled latency.
 
     Args:
         others: The agents appointed instead, in order, if those before leave before their first word. The round is a
             silence if all of them do.
+        drawn: Whether the speaker was drawn, as nobody named one.
     """
+    order = context.parameters.order
     stays_s = {contender.name: contender.stays_s for contender in contenders}
     bids = {contender.name: contender.bid_after(state["silence_s"], context.parameters) for contender in contenders}
     gone: list[str] = []
@@ -141,11 +145,10 @@ def appointed(
         bid = with_latency(bids[name], context, state["round"], name)
         if (bid.latency_s or 0.0) < stays_s[name]:
             bids[name] = bid.model_copy(update={"won": True})
-            floor = Floor(order=context.parameters.order, waited_s=bid.latency_s, gone=tuple(gone), reason=reason)
+            floor = Floor(order=order, waited_s=bid.latency_s, gone=tuple(gone), reason=reason, drawn=drawn)
             return Outcome(name, floor, bids)
         gone.append(name)
-        reason = f"{name} has to leave first"
-    return Outcome(None, Floor(order=context.parameters.order, waited_s=None, gone=tuple(gone), reason=reason), bids)
+    return Outcome(None, Floor(order=order, waited_s=None, gone=tuple(gone), reason=reason, drawn=drawn), bids)
 
 
 def give_floor(state: GroupState, context: Context, outcome: Outcome) -> GroupState:

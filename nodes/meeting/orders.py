@@ -29,7 +29,7 @@ from tertulia.state.records import Reply, Turn
 #: How often a model is asked for the next speaker, before one is drawn because it named nobody present.
 _ATTEMPTS = 2
 _REASON_TOKENS = 16
-_NAMED_NOBODY = "{} named nobody who is there: drawn"
+_NAMED_NOBODY = "{} named nobody who is there"
 
 
 async def rule_based(state: GroupState, runtime: Runtime[Context]) -> GroupState:
@@ -71,7 +71,9 @@ async def centralised(state: GroupState, runtime: Runtime[Context]) -> GroupStat
         picked = _named(reply, candidates)
         if picked is not None:
             return _give_floor_to(state, context, _drawn_order(state, context, picked), text_of(reply, "reason"))
-    return _give_floor_to(state, context, _drawn_order(state, context), _NAMED_NOBODY.format("the moderator"))
+    return _give_floor_to(
+        state, context, _drawn_order(state, context), _NAMED_NOBODY.format("the moderator"), drawn=True
+    )
 
 
 async def designated(state: GroupState, runtime: Runtime[Context]) -> GroupState:
@@ -81,13 +83,14 @@ async def designated(state: GroupState, runtime: Runtime[Context]) -> GroupState
     """
     context, last = runtime.context, last_speaker(state, runtime.context)
     if last is None or last not in state["present"]:
-        return _give_floor_to(state, context, _drawn_order(state, context), "nobody there to name the next: drawn")
+        why = "nobody was there to name the next"
+        return _give_floor_to(state, context, _drawn_order(state, context), why, drawn=True)
     candidates = _candidates(state, context)
     if is_persons(last, context, state["round"]):
         turns = latest_turns(context, state["turn"], context.parameters.working_memory)
         picked = _named_in(turns, last, candidates, context.meeting.names)
         reason = f"named by {last}" if picked else _NAMED_NOBODY.format(last)
-        return _give_floor_to(state, context, _drawn_order(state, context, picked), reason)
+        return _give_floor_to(state, context, _drawn_order(state, context, picked), reason, drawn=picked is None)
     view = View.of(cognition_of(state, last), context)
     form = {"next": _one_of(candidates, view.language)}
     question = Question("designate", form, example=view.example("designate"))
@@ -96,14 +99,14 @@ async def designated(state: GroupState, runtime: Runtime[Context]) -> GroupState
         picked = _named(await view.ask("designated", question, fields, attempt), candidates)
         if picked is not None:
             return _give_floor_to(state, context, _drawn_order(state, context, picked), f"named by {last}")
-    return _give_floor_to(state, context, _drawn_order(state, context), _NAMED_NOBODY.format(last))
+    return _give_floor_to(state, context, _drawn_order(state, context), _NAMED_NOBODY.format(last), drawn=True)
 
 
 def _give_floor_to(
-    state: GroupState, context: Context, speakers: Sequence[str], reason: str | None = None
+    state: GroupState, context: Context, speakers: Sequence[str], reason: str | None = None, *, drawn: bool = False
 ) -> GroupState:
     first, *others = speakers
-    outcome = appointed(state, context, contenders_of(state, context), first, reason, others)
+    outcome = appointed(state, context, contenders_of(state, context), first, reason, others, drawn=drawn)
     return give_floor(state, context, outcome)
 
 

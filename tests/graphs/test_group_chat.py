@@ -182,7 +182,8 @@ async def test_who_is_named_speaks_and_a_name_of_nobody_is_asked_for_once_more(o
     assert turns[2].speaker in ("Ana", "Bo", "Cy")  # drawn
     floor = context.store.step("k3f9", 3, "", "floor", Floor)
     assert floor is not None
-    assert "drawn" in (floor.reason or "")
+    asked = "Dee" if order == "designated" else "the moderator"
+    assert (floor.reason, floor.drawn) == (f"{asked} named nobody who is there", True)
     made = [call.attempt for call in context.store.calls("k3f9", 2) if call.node == order]
     assert made == [0, 1]
 
@@ -192,7 +193,18 @@ async def test_the_first_one_and_who_follows_somebody_that_has_left_is_drawn() -
     context, _ = await held(meeting, order="designated", max_turns=4)
     floor = context.store.step("k3f9", 1, "", "floor", Floor)
     assert floor is not None
-    assert floor.reason == "nobody there to name the next: drawn"
+    assert (floor.reason, floor.drawn) == ("nobody was there to name the next", True)
+
+
+async def test_the_moderators_reason_is_kept_where_its_choice_has_to_leave() -> None:
+    """Bo is named, and gone a second after the meeting begins."""
+    people = (an_attendee("Ana", latency=(2.0, 0.0)), an_attendee("Bo", latency=(2.0, 0.0), leaves=at(1 / 60)))
+    context, turns = await held(with_people(*people), model=Naming("Bo"), order="centralised", max_turns=1)
+    floor = context.store.step("k3f9", 1, "", "floor", Floor)
+    assert floor is not None
+    (call,) = (call for call in context.store.calls("k3f9", 1) if call.node == "centralised")
+    assert (turns[0].speaker, floor.gone, floor.drawn) == ("Ana", ("Bo",), False)
+    assert floor.reason == call.replies[0].fields["reason"]
 
 
 # --- before the meeting ---------------------------------------------------------------------------------------------

@@ -58,18 +58,23 @@ def _margin(round: Round, floor: Floor, winner: AgentRound) -> str:
 
 
 def _appointment(floor: Floor, winner: AgentRound) -> str:
-    """Return the rule or agent that gave the floor, if nobody raced for it."""
-    name, reason = winner.agent, floor.reason
+    """Return the rule or agent that gave the floor, if nobody raced for it, and who got it in place of the gone."""
+    name, reason = next(iter(floor.gone), winner.agent), floor.reason or ""
     given = {
         "rule_based": f"By the rule that all speak in turn it was {name}'s turn",
         "centralised": f"A moderator gave {name} the floor",
         "random": f"The floor was drawn, and {name} got it",
         "designated": f"{name} was designated to speak",
     }.get(floor.order, f"{name} was given the floor by {in_words(floor.order)}")
-    why = f" ({quoted(reason)})" if reason else ""
-    gone = f", as {people(floor.gone)} had to leave" if floor.gone else ""
+    given += f" ({quoted(reason)})" if reason else ""
+    if floor.drawn:
+        given = f"{reason[:1].upper()}{reason[1:]}, so the floor was drawn, and {name} got it"
+    gone = ""
+    if floor.gone:
+        how = " was next" if floor.order == "rule_based" else " was drawn"
+        gone = f", but {people(floor.gone)} had to leave, so {winner.agent}{how}"
     after = "" if floor.waited_s is None else f", and began after {floor.waited_s:.2f} s"
-    return f"{given}{why}{gone}{after}"
+    return f"{given}{gone}{after}"
 
 
 def _moved(winner: AgentRound, raced: bool, parameters: Parameters, thought: ThoughtDetails | None) -> str:

@@ -87,7 +87,8 @@ def floor_phrase(round: Round, parameters: Parameters) -> str:
         return "the graph around the conversation chose the speaker"
     parts = [in_words(floor.order)]
     if floor.reason:
-        parts.append(floor.reason)
+        why = f"{floor.reason}: drawn" if floor.drawn else floor.reason
+        parts.append(f"first {floor.gone[0]} ({why})" if floor.gone else why)
     if floor.looks > 1:
         parts.append(f"willingness was looked at {floor.looks} times, every {parameters.reevaluation_s:g} s")
     if floor.gone:

@@ -96,6 +96,24 @@ def a_round(floor: Floor | None, **bids: Bid | None) -> Round:
             {"Ann": a_bid(None), "Bob": a_bid(1.25, True)},
             "Bob was designated to speak (“named by Ann”), and began after 1.25 s: thinking “It rains”.",
         ),
+        (
+            Floor(order="designated", waited_s=1.25, reason="nobody was there to name the next", drawn=True),
+            {"Ann": a_bid(None), "Bob": a_bid(1.25, True)},
+            "Nobody was there to name the next, so the floor was drawn, and Bob got it, and began after 1.25 s: "
+            "thinking “It rains”.",
+        ),
+        (
+            Floor(order="centralised", waited_s=1.25, gone=("Ann",), reason="she saw it"),
+            {"Ann": a_bid(None), "Bob": a_bid(1.25, True)},
+            "A moderator gave Ann the floor (“she saw it”), but Ann had to leave, so Bob was drawn, and began after "
+            "1.25 s: thinking “It rains”.",
+        ),
+        (
+            Floor(order="rule_based", waited_s=1.25, gone=("Ann",)),
+            {"Ann": a_bid(None), "Bob": a_bid(1.25, True)},
+            "By the rule that all speak in turn it was Ann's turn, but Ann had to leave, so Bob was next, and began "
+            "after 1.25 s: thinking “It rains”.",
+        ),
         (None, {"Ann": None}, "The floor was not given: the round was interrupted."),
     ],
 )

@@ -71,7 +71,9 @@ export interface Floor {
   readonly looks: number;
   readonly tied: readonly string[];
   readonly gone: readonly string[];
+  /** Why an agent chose the speaker, or the first of `gone`; if `drawn`, why none did. */
   readonly reason: string | null;
+  readonly drawn: boolean;
 }
 
 export interface TurnOfMeeting {

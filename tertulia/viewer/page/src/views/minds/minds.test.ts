@@ -41,7 +41,7 @@ const MIND: Mind = {
   latency_scale_s: 2, latency_spread_s: 1, persistence: 1, address: 1, need: 0, yielded_s: 0, latency_s: 1.5, won: true, typed: null,
 };
 const OTHER: Mind = { ...MIND, agent: "Bo", won: false, latency_s: 1.75, persistence: 0.7, address: 0 };
-const FLOOR = { order: "self_driven", waited_s: 1.5, looks: 1, tied: [], gone: [], reason: null };
+const FLOOR = { order: "self_driven", waited_s: 1.5, looks: 1, tied: [], gone: [], reason: null, drawn: false };
 
 describe("a round in words", () => {
   it("says what was noticed, and how it was weighed", () => {
@@ -74,6 +74,12 @@ describe("a round in words", () => {
     expect(floorInWords(leaving, [{ ...MIND, won: false }, OTHER], PARAMETERS)).toContain("the first word would have come after 1.75 s");
     expect(floorInWords(leaving, [{ ...MIND, won: false }], PARAMETERS)).toContain("had to leave before that; 10 seconds of silence");
     expect(floorInWords({ ...FLOOR, order: "centralised", reason: "she asked" }, [MIND], PARAMETERS)).toMatch(/moderator.*she asked/);
+    expect(floorInWords({ ...FLOOR, order: "designated", reason: "nobody was there", drawn: true }, [MIND], PARAMETERS)).toContain(
+      "; \u2068nobody was there\u2069: drawn; first word",
+    );
+    expect(floorInWords({ ...FLOOR, order: "centralised", reason: "she asked", gone: ["Bo"] }, [MIND], PARAMETERS)).toContain(
+      "; first \u2068Bo\u2069 (\u2068she asked\u2069); \u2068Bo\u2069 had to leave",
+    );
     expect(floorInWords({ ...FLOOR, tied: ["Ana", "Bo", "\u202eCy"] }, [MIND], PARAMETERS)).toContain(
       "a tie of \u2068Ana\u2069, \u2068Bo\u2069 and \u2068\u202eCy\u2069 was drawn",
     );

@@ -52,7 +52,10 @@ const ORDERS: Readonly<Record<string, string>> = {
 export function floorInWords(floor: Floor | null | undefined, minds: readonly Mind[], parameters: MindParameters): string {
   if (!floor) return "The floor was not given: the round was interrupted.";
   const parts = [ORDERS[floor.order] ?? inWords(floor.order)];
-  if (floor.reason) parts.push(isolated(floor.reason));
+  if (floor.reason) {
+    const why = `${isolated(floor.reason)}${floor.drawn ? ": drawn" : ""}`;
+    parts.push(floor.gone.length ? `first ${isolated(floor.gone[0]!)} (${why})` : why);
+  }
   if (floor.looks > 1) parts.push(`willingness was looked at ${floor.looks} times, every ${parameters.reevaluation_s} s`);
   if (floor.gone.length) parts.push(`${listed(floor.gone)} had to leave before that`);
   if (floor.tied.length) parts.push(`a tie of ${listed(floor.tied)} was drawn`);
