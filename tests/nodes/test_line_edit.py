@@ -12,14 +12,14 @@ from support.meeting_case import a_quay
 from support.scripted import ScriptedModel
 from support.store_checks import differences
 
-from tertulia.nodes.conversation.line_edit import pause_is_due
+from tertulia.nodes.conversation.line_edit import pause_is_due, put_words
 from tertulia.runs.driving import held_line
 from tertulia.runs.driving.conversation import drive
 from tertulia.state.context import Context
 from tertulia.state.errors import LeftError
 from tertulia.state.line_edit import EDITED, EDITED_ATTEMPT, HELD, PAUSED, HeldLine, LineEdit, Pause
 from tertulia.state.meeting import Start
-from tertulia.state.records import Turn
+from tertulia.state.records import Candidate, Reply, Turn
 from tertulia.storage.store import SqlStore
 
 RUN = "k3f9"
@@ -85,9 +85,9 @@ async def test_a_rewritten_line_is_said_and_recorded_with_what_it_replaced(start
     now = first_spoken(turns)
     assert (now.turn, now.speaker, now.sim_time_s) == (was.turn, was.speaker, was.sim_time_s)
     assert (now.text, now.ended) == ("I have changed my mind.", False)
-    *_, model_line, written = paused.store.candidates(RUN, now.turn)
+    *made, written = paused.store.candidates(RUN, now.turn)
     assert (written.attempt, written.origin) == (EDITED_ATTEMPT, "by_hand")
-    assert written.remark == f"written by a person in the place of candidate {model_line.attempt + 1}"
+    assert written.remark == f"written by a person in the place of candidate {len(made)}"
     assert was.text in {candidate.text for candidate in paused.store.candidates(RUN, now.turn)}
     record = paused.store.turn_record(RUN, now.turn)
     before = plain.store.turn_record(RUN, was.turn)
@@ -95,6 +95,19 @@ async def test_a_rewritten_line_is_said_and_recorded_with_what_it_replaced(start
     assert paused.store.summaries(RUN)[now.turn].edited  # type: ignore[attr-defined]
     assert not paused.store.summaries(RUN)[now.turn].by_hand  # type: ignore[attr-defined]
     assert not plain.store.summaries(RUN)[was.turn].edited  # type: ignore[attr-defined]
+
+
+def test_the_replaced_candidate_is_counted_by_its_place_as_everywhere() -> None:
+    """A rewritten one has an attempt beyond all that may be drawn, and a draft that made no sense counts nowhere."""
+    context = a_run_of(a_pier())
+    reply = Reply(text="Hm.", tokens=(), text_tokens=(0, 0), fields={})
+    for attempt, origin in ((0, "drawn"), (1, "backup"), (6, "rewritten"), (1000, "vetoed")):
+        context.store.save_candidate(RUN, 1, Candidate(attempt=attempt, text="Hm.", reply=reply, origin=origin))
+    state = {"turn": 1, "speaker": "Ana", "chosen": 6}
+    for words in ("Go home.", "Go home now."):
+        state |= put_words(state, context, words)
+        *_, written = context.store.candidates(RUN, 1)
+        assert (written.text, written.remark) == (words, "written by a person in the place of candidate 3")
 
 
 async def test_one_pause_holds_one_line_and_what_is_taken_back_none() -> None:

@@ -117,6 +117,7 @@ def _text(store: SqlStore, record: RunRecord, line: HeldLine) -> str:
 def _line_document(store: SqlStore, record: RunRecord, line: HeldLine) -> dict[str, Any]:
     """Return a held line with its candidates, the chosen one first, and the race, the fastest first."""
     made = [candidate for candidate in store.candidates(record.run, line.turn) if candidate.origin != "vetoed"]
+    numbers = {candidate.attempt: number for number, candidate in enumerate(made, 1)}
     bids = store.steps(record.run, "bid", Bid, line.round, line.round)
     raced = sorted(
         ({"agent": agent, "latency_s": bid.latency_s, "won": bid.won} for (_, agent), bid in bids.items()),
@@ -130,6 +131,7 @@ def _line_document(store: SqlStore, record: RunRecord, line: HeldLine) -> dict[s
         "candidates": [
             {
                 **candidate.model_dump(mode="json", include={"attempt", "text", "origin", "inconsistency"}),
+                "number": numbers[candidate.attempt],
                 "chosen": candidate.attempt == line.attempt,
             }
             for candidate in sorted(made, key=lambda candidate: (candidate.attempt != line.attempt, candidate.attempt))

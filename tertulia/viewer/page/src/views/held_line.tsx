@@ -10,6 +10,8 @@ import { useAllowed } from "./actions";
 
 interface HeldCandidate {
   readonly attempt: number;
+  /** Its place among the candidates, from 1. */
+  readonly number: number;
   readonly text: string;
   readonly origin: string;
   readonly inconsistency: number | null;
@@ -128,7 +130,7 @@ function Held({ run, line, control }: { run: Run; line: HeldLine; control: Pause
         </div>
         <p class="small muted">
           {isChanged
-            ? `Recorded as written by a person in the place of candidate ${line.candidates.find(({ chosen }) => chosen)!.attempt + 1}${line.ended ? "; it does not end the conversation, as the model's line would" : ""}.`
+            ? `Recorded as written by a person in the place of candidate ${line.candidates.find(({ chosen }) => chosen)!.number}${line.ended ? "; it does not end the conversation, as the model's line would" : ""}.`
             : `Nothing of it has entered the conversation. Left as it is, the run goes on as if it had not been paused${line.ended ? ", and ends with this line" : ""}.`}
         </p>
         {!control.pause.driven && <p class="small">The run's process has ended; it goes on with your answer.</p>}
@@ -171,7 +173,7 @@ function Candidates({ line, use }: { line: HeldLine; use: (text: string) => void
             <p class="words data">{candidate.text}</p>
             <p class="row small">
               <span class="muted">
-                candidate {candidate.attempt + 1}, {inWords(candidate.origin)}
+                candidate {candidate.number}, {inWords(candidate.origin)}
                 {candidate.inconsistency !== null && <>, inconsistency <span class="number">{number(candidate.inconsistency, 2)}</span></>}
               </span>
               <button type="button" class="plain small" onClick={() => use(candidate.text)}>Take these words</button>

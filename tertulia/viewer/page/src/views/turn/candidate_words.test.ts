@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Making } from "../turn_documents";
-import { judgedInWords, MEASURES } from "./candidate_words";
+import type { Candidate, Making } from "../turn_documents";
+import { judgedInWords, MEASURES, titleOf } from "./candidate_words";
 
 function making(more: Partial<Making>): Making {
   const unjudged = { prompt: "ab12", judge: "rating", judged_by: null, units: [], candidates: [], rollbacks: 0, threshold: 6.67 };
@@ -19,4 +19,10 @@ test("why nobody judged a line", () => {
   expect(judgedInWords(making({ judge: "off", units: REMOVED }))).toBe("Not judged (judge=off).");
   expect(judgedInWords(making({ units: REMOVED }))).toBe("Not judged.");
   expect(judgedInWords(making({ prompt: null }))).toBe("Written by hand, so not judged.");
+});
+
+test("a rewritten candidate is counted by its place, not by its attempt", () => {
+  const made = (["drawn", "rewritten", "vetoed", "by_hand"] as const).map((origin, place) => ({ origin, attempt: [0, 6, 1000, 2000][place] }));
+  const of = making({ candidates: made as unknown as readonly Candidate[] });
+  expect(of.candidates.map((candidate) => titleOf(candidate, of))).toEqual(["Candidate 1", "Candidate 2", "Draft", "A person's words"]);
 });

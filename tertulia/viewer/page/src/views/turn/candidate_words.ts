@@ -28,6 +28,13 @@ export function judgedInWords(making: Making): string {
   return `Judged: ${making.judged_by}; conflict above the threshold ${figure(making.threshold)}; ${making.rollbacks} rolled back${rewritten}${off}.${back}`;
 }
 
+/** Return what a candidate is called, by its place among those that were not vetoed. */
+export function titleOf({ attempt, origin }: Candidate, making: Making): string {
+  if (origin === "vetoed") return "Draft";
+  if (origin === "by_hand") return "A person's words";
+  return `Candidate ${making.candidates.filter((other) => other.origin !== "vetoed" && other.attempt <= attempt).length}`;
+}
+
 /** Return why a candidate was said, or not. */
 export function fateOf(candidate: Candidate, making: Making): string {
   const { threshold } = making;

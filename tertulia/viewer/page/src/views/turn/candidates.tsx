@@ -4,7 +4,7 @@ import { Prose, Term } from "../../components/explained";
 import { Spoken } from "../../components/spoken";
 import { counted, inWords, number } from "../../format";
 import type { Candidate, Making } from "../turn_documents";
-import { fateOf, figure, judgedInWords, MEASURES } from "./candidate_words";
+import { fateOf, figure, judgedInWords, MEASURES, titleOf } from "./candidate_words";
 import { LongText } from "./long_text";
 
 export function CandidatesPane({ making }: { making: Making }) {
@@ -39,8 +39,8 @@ interface RowProps {
 
 function CandidateRow(props: RowProps) {
   const { candidate, making } = props;
-  const { attempt, origin, chosen, inconsistency } = candidate;
-  const title = origin === "vetoed" ? "Draft" : origin === "by_hand" ? "A person's words" : `Candidate ${attempt + 1}`;
+  const { origin, chosen, inconsistency } = candidate;
+  const title = titleOf(candidate, making);
   if (chosen) {
     return (
       <li class="candidate card stack chosen">
