@@ -6,9 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.checked_runs import alter
 from support.commands import Cli
 from support.in_process import command
 from support.merged import copied
+
+from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents.turn import turn_page
 
 MEETING = ("run", "team_building", "--rehearse", "--rounds", "4", "--json")
 DIALOGUE = ("run", "tidewell", "--rehearse", "--rounds", "4", "--set", "ending=off", "--json")
@@ -124,3 +128,24 @@ def test_what_there_is_not(cli: Cli, meeting: str, dialogue: str) -> None:
     cli("show", meeting, "--cost", "--turn", "9").complains(3, "turn 9")
     cli("show", meeting, "--cost", "--lambda", "0.2", "--turn", "1").complains(2, "--cost")
     cli("show", dialogue, "--node", "race").complains(3, "race")
+
+
+# --- whoever spoke with a model of their own ------------------------------------------------------------------------
+
+
+def test_threshold_walk_and_amplification_are_those_of_whoever_spoke(cli: Cli, dialogue: str) -> None:
+    turns = cli("show", dialogue, "--json").json["turns"]
+    speaker, other = turns[0]["speaker"], turns[1]["speaker"]
+    with SqlStore.open(Path("tertulia.db")) as store:
+        parameters = store.run(dialogue).parameters
+    own = {**parameters, "inconsistency_threshold": 3.25, "removal_walk": "calm", "context_strength": 1.5}
+    model = {"model": "rehearsal", "parameters": own}
+    alter(Path("tertulia.db"), "runs", participant_models=json.dumps({speaker: model}))
+    assert "conflict above the threshold 3.25, " in cli("show", dialogue, "--turn", "1").out
+    assert "conflict above the threshold 6.67, " in cli("show", dialogue, "--turn", "2").out
+    with SqlStore.open(Path("tertulia.db")) as store:
+        of_turns = [turn_page(store, dialogue, turn) for turn in (1, 2)]
+    assert [turn["speaker"] for turn in of_turns] == [speaker, other]
+    assert [turn["threshold"] for turn in of_turns] == [3.25, 6.67]
+    assert [turn["removal"]["walk"] for turn in of_turns] == ["calm", "paper"]
+    assert [turn["context_strength"] for turn in of_turns] == [1.5, 0]

@@ -14,7 +14,7 @@ from tertulia.state.records import HOSTED_SCENARIO, Candidate, Prompt, Unit
 from tertulia.state.text import clean, in_words, number, shortened
 from tertulia.views.reading.faults import faults_in_words
 from tertulia.views.reading.removal import remarks, removal_in_words, variations_in_words, written_in_words
-from tertulia.views.reading.turns import LineDetails, as_written
+from tertulia.views.reading.turns import LineDetails, as_written, parameters_of_speaker
 
 _BAR = 16
 #: Characters of a model's thought that are shown.
@@ -100,13 +100,13 @@ def _print_attention(console: Console, details: LineDetails) -> None:
 
 
 def _print_candidates(console: Console, details: LineDetails) -> None:
-    record, parameters = details.record, details.run.parameters
-    threshold = parameters.get("inconsistency_threshold")
+    record, parameters = details.record, parameters_of_speaker(details)
+    threshold = parameters.inconsistency_threshold
     judged = (
         f"judged: {record.judged_by}, conflict above the threshold {threshold}" if record.judged_by else "not judged"
     )
     rewritten = f", {details.rewritings} rewritten" if details.rewritings else ""
-    way = ", revision=off" if record.judged_by and parameters.get("revision") == "off" else ""
+    way = ", revision=off" if record.judged_by and parameters.revision == "off" else ""
     console.print()
     console.print(plain(f"{judged}, {record.rollbacks} rolled back{rewritten}{way}", "bold"))
     for candidate in details.candidates:

@@ -1,7 +1,6 @@
 """The making of a turn for the viewer: prompt, scores, candidates, minds, states and cost."""
 
 from tertulia.state.documents import SCHEMA_VERSION, Document
-from tertulia.state.parameters import Parameters
 from tertulia.state.words import words
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.spoken import spoken
@@ -10,9 +9,8 @@ from tertulia.views.reading.actions import with_actions
 from tertulia.views.reading.documents import turn_document
 from tertulia.views.reading.removal import retained, whole_of_share
 from tertulia.views.reading.traces import read_visits, visits_document
-from tertulia.views.reading.turns import LineDetails, read_turn
+from tertulia.views.reading.turns import LineDetails, parameters_of_speaker, read_turn
 from tertulia.views.reading.what_if import placebo_of
-from tertulia.views.reading.why import drafts_by
 
 #: The most scorers of one prompt side by side, with the turn's own.
 _SCORERS_AT_MOST = 5
@@ -46,7 +44,7 @@ def _spoken(store: SqlStore, details: LineDetails, making: Document) -> Document
 
 def _removal(store: SqlStore, details: LineDetails, part: str) -> Document:
     """Return the removal of units in an utterance of a turn, and their scorers."""
-    parameters = Parameters.model_validate(details.run.parameters)
+    parameters = parameters_of_speaker(details)
     return {
         "prompt": details.record.prompt,
         "removal": {
@@ -60,7 +58,7 @@ def _removal(store: SqlStore, details: LineDetails, part: str) -> Document:
         "judge": parameters.judge,
         "threshold": parameters.inconsistency_threshold,
         "revision": parameters.revision,
-        "drafts_by": drafts_by(parameters),
+        "context_strength": parameters.context_strength,
         "scorers": _scorers(store, details, part),
     }
 

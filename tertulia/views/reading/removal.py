@@ -53,7 +53,7 @@ def removal_in_words(details: LineDetails) -> list[str]:
             why = f"but {kept}"
         else:
             why = f"(this prompt has no {kept.rpartition(' of ')[2]} to retain one of)"
-    if Parameters.model_validate(details.run.parameters).removal_order == "placebo" and (gone or what_if):
+    if parameters_of_speaker(details).removal_order == "placebo" and (gone or what_if):
         why = f"{why}, drawn at random (placebo)"
     texts = len(details.removed) - gone
     emptied = f", and {texts} {'text' if texts == 1 else 'texts'} of blocks that lost all items" if texts else ""
@@ -68,7 +68,7 @@ def removal_in_words(details: LineDetails) -> list[str]:
 
 def variations_in_words(details: LineDetails, prompt: Prompt) -> list[str]:
     """Return in words how the prompt of a turn was varied, and the candidates asked for in one reply."""
-    parameters = Parameters.model_validate(details.run.parameters)
+    parameters = parameters_of_speaker(details)
     variations = [f"blocks left out: {parameters.removed_blocks}"] if parameters.removed_blocks else []
     variations += [f"items of another case: {parameters.items_from} (placebo)"] if parameters.items_from else []
     variations += [f"lengths: {parameters.block_lengths}"] if parameters.block_lengths else []
@@ -96,7 +96,7 @@ def written_in_words(candidate: Candidate) -> str:
 
 def remarks(details: LineDetails) -> dict[str, str]:
     """Return remarks on a turn by kind: a unit too heavy for λ, nothing that fits, λ not reached, zeros, no sense."""
-    scores, parameters = details.record.scores, Parameters.model_validate(details.run.parameters)
+    scores, parameters = details.record.scores, parameters_of_speaker(details)
     factor = details.removal_factor if details.what_if is None else details.what_if
     is_by_retaining = parameters.retain is not None and details.what_if is None
     of_sense = {"sense": faults_in_words(details.faults)} if details.faults else {}

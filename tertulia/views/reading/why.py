@@ -5,10 +5,8 @@ possible responses: neither is told under the other's name. Every figure is stor
 """
 
 from collections.abc import Sequence
-from typing import Literal
 
 from tertulia.state.line_edit import EDITED_ATTEMPT
-from tertulia.state.parameters import Parameters
 from tertulia.state.records import HOSTED_SCENARIO, Candidate
 from tertulia.state.text import clean, counted
 from tertulia.views.reading.exchanges import RecordedExchange
@@ -20,9 +18,6 @@ from tertulia.views.reading.why_words import percentage, quoted, times
 
 #: The units that are quoted.
 _MOST = 3
-
-#: By the measure of drafts, the best one. Faults count before it, the name of the speaker among them.
-_BEST = {"likelihood": "the likeliest", "information": "the one that shares most with its prompt"}
 
 
 def why_turn(details: LineDetails) -> str:
@@ -67,11 +62,6 @@ def _in_short(details: LineDetails) -> str:
         return why_said(details)
     said = _candidate_clause(details) if _is_telling(details) else ""
     return clean(f"{'; '.join(filter(None, (leaning(details, 1), _removal_clause(details), said)))}.")
-
-
-def drafts_by(parameters: Parameters) -> Literal["likelihood", "information"]:
-    """Return the measure of drafts: the mean log-probability, or with α the information shared with the prompt."""
-    return "information" if parameters.context_strength else "likelihood"
 
 
 def _is_by_hand(details: LineDetails) -> bool:
@@ -148,8 +138,11 @@ def _reason(details: LineDetails, made: Sequence[Candidate], chosen: Candidate) 
     threshold = parameters.inconsistency_threshold
     judged = [candidate.inconsistency for candidate in made if candidate.inconsistency is not None]
     if chosen.inconsistency is None:
-        is_best = chosen.reply.information is not None and (parameters.drafts or 1) > 1
-        return f"of its drafts with the fewest faults {_BEST[drafts_by(parameters)]}" if is_best else ""
+        if chosen.reply.information is None or (parameters.drafts or 1) == 1:
+            return ""
+        # Faults count before the measure, the name of the speaker among them.
+        best = "the one that shares most with its prompt" if parameters.context_strength else "the likeliest"
+        return f"of its drafts with the fewest faults {best}"
     if threshold is None or not (details.record.removed or parameters.persona_check):
         return ""
     rewritten = "rewritten after the judge objected" if chosen.origin == "rewritten" else ""

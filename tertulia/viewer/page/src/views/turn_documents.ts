@@ -88,8 +88,8 @@ export interface Making {
   readonly judge: string;
   readonly threshold: number | null;
   readonly revision: string;
-  /** What drafts are weighed by, and a candidate's `information` is. */
-  readonly drafts_by: "likelihood" | "information";
+  /** α of whoever spoke. */
+  readonly context_strength: number | null;
   readonly scorers: readonly Scorer[];
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Candidate, Making } from "../turn_documents";
-import { judgedInWords, MEASURES, titleOf } from "./candidate_words";
+import { judgedInWords, measureInWords, titleOf } from "./candidate_words";
 
 function making(more: Partial<Making>): Making {
   const unjudged = { prompt: "ab12", judge: "rating", judged_by: null, units: [], candidates: [], rollbacks: 0, threshold: 6.67 };
@@ -10,8 +10,8 @@ function making(more: Partial<Making>): Making {
 const REMOVED = [{ id: "memory.1", removed: true }] as unknown as Making["units"];
 
 test("the figure of a draft is called what it is", () => {
-  expect(MEASURES.likelihood).toBe("mean log-probability");
-  expect(MEASURES.information).toBe("information shared with the prompt");
+  expect(measureInWords(making({ context_strength: 0 }))).toBe("mean log-probability");
+  expect(measureInWords(making({ context_strength: 1 }))).toBe("information shared with the prompt");
 });
 
 test("why nobody judged a line", () => {

@@ -3,11 +3,10 @@
 import { counted, number } from "../../format";
 import type { Candidate, Making } from "../turn_documents";
 
-/** What a candidate's `information` is, by what drafts are weighed by. */
-export const MEASURES: Readonly<Record<Making["drafts_by"], string>> = {
-  likelihood: "mean log-probability",
-  information: "information shared with the prompt",
-};
+/** Return what drafts are weighed by, and a candidate's `information` is. */
+export function measureInWords({ context_strength }: Making): string {
+  return context_strength ? "information shared with the prompt" : "mean log-probability";
+}
 
 /** Return a figure of a judge: ratings have two digits behind the point, likelihoods three. */
 export function figure(value: number | null): string {

@@ -4,7 +4,7 @@ import { Prose, Term } from "../../components/explained";
 import { Spoken } from "../../components/spoken";
 import { counted, inWords, number } from "../../format";
 import type { Candidate, Making } from "../turn_documents";
-import { fateOf, figure, judgedInWords, MEASURES, titleOf } from "./candidate_words";
+import { fateOf, figure, judgedInWords, measureInWords, titleOf } from "./candidate_words";
 import { LongText } from "./long_text";
 
 export function CandidatesPane({ making }: { making: Making }) {
@@ -89,7 +89,7 @@ function Details({ candidate, making, least, most }: RowProps) {
       {candidate.faults && candidate.faults.length > 0 && <p class="small">It makes no sense here: {candidate.faults.join("; ")}.</p>}
       {candidate.comment && <p class="small comment"><span class="muted">The judge:</span> <LongText text={candidate.comment} most={1000} /></p>}
       {candidate.information !== null && (
-        <p class="small muted">{MEASURES[making.drafts_by]}: <span class="number">{number(candidate.information, 3)}</span> <Term of="nats" /> a <Term of="token" /></p>
+        <p class="small muted">{measureInWords(making)}: <span class="number">{number(candidate.information, 3)}</span> <Term of="nats" /> a <Term of="token" /></p>
       )}
     </>
   );

@@ -85,7 +85,7 @@ function picturesOf({ exchange }: TurnDocument): string[] {
 
 /** Return how the prompt was varied before it was scored, and what was asked for, where the run wanted that. */
 function variationsOf(run: Run, making: Making): string[] {
-  const { removed_blocks, block_lengths, names, generation, context_strength } = run.parameters;
+  const { removed_blocks, block_lengths, names, generation } = run.parameters;
   const variations: string[] = [];
   if (removed_blocks) variations.push(`blocks left out: ${String(removed_blocks)}`);
   if (block_lengths) variations.push(`lengths: ${String(block_lengths)}`);
@@ -93,6 +93,6 @@ function variationsOf(run: Run, making: Making): string[] {
   if (generation === "sequential") variations.push(`${making.distinct_candidates} distinct candidates in one reply`);
   if (generation === "verbalized") variations.push(`${making.distinct_candidates} distinct replies with probabilities`);
   if (generation === "string_seed") variations.push("a random string before the reply");
-  if (context_strength) variations.push(`α = ${String(context_strength)}`);
+  if (making.context_strength) variations.push(`α = ${making.context_strength}`);
   return variations;
 }
