@@ -1,7 +1,7 @@
 """Measure how much each agent takes part: ChatAgents' Table II, with speaking time, share of the floor and evenness.
 
 1. Only rounds that ended in a turn count; cognition in a round that never ended counts nowhere.
-2. Words are counted as the simulated clock counts them: separated by white space.
+2. Words are counted as in other measures, time by the words of the simulated clock: separated by white space.
 3. A figure that needs cognition is `None` if there was none, as in a dialogue of two.
 
 Source: ChatAgents App. F, Tab. II; Pielou 1966, "The measurement of diversity in different types of biological
@@ -121,6 +121,7 @@ class _AgentCount:
 
     spoken: int = 0
     words: int = 0
+    spoken_words: int = 0
     speaking_after_silence: int = 0
     wanting: int = 0
     wanting_after_silence: int = 0
@@ -166,6 +167,7 @@ class ParticipationCount:
                 agent = self._agents[turn.speaker]
                 agent.spoken += 1
                 agent.words += len(words(turn.text))
+                agent.spoken_words += spoken_words(turn.text)
                 agent.speaking_after_silence += turn.round in after_silence
         self._turns += len(turns)
         for round, name in sorted(key for key in bids if key[0] in rounds):
@@ -190,8 +192,8 @@ class ParticipationCount:
 
     def figures(self, people: Sequence[Person], speaking_rate_wpm: float, silence_s: float) -> Participation:
         """Return the figures of all that was added (see `participation`)."""
-        words = sum(agent.words for agent in self._agents.values())
-        agents = [self._figures(person, self._agents[person.agent], words, speaking_rate_wpm) for person in people]
+        spoken = sum(agent.spoken_words for agent in self._agents.values())
+        agents = [self._figures(person, self._agents[person.agent], spoken, speaking_rate_wpm) for person in people]
         ends_s = None if self._last is None else _ends_s(self._last, speaking_rate_wpm, silence_s)
         return Participation(
             agents=tuple(agents),
@@ -202,7 +204,7 @@ class ParticipationCount:
             evenness=evenness(agent.spoken for agent in agents if agent.decisions != 0),
         )
 
-    def _figures(self, person: Person, count: _AgentCount, total_words: int, speaking_rate_wpm: float) -> AgentFigures:
+    def _figures(self, person: Person, count: _AgentCount, total_spoken: int, speaking_rate_wpm: float) -> AgentFigures:
         bids: dict[str, Any] = {}
         if self._has_bids:
             reasons = {reason: count.wanting_for[reason] for reason in get_args(WillingFor)}
@@ -228,9 +230,9 @@ class ParticipationCount:
             mechanisms=on_off if self._has_needs else None,
             speaking_after_silence=count.speaking_after_silence,
             words=count.words,
-            speaking_time_s=count.words / speaking_rate_wpm * 60,
+            speaking_time_s=count.spoken_words / speaking_rate_wpm * 60,
             share_of_utterances=_share(count.spoken, self._turns - self._silences),
-            share_of_speaking_time=_share(count.words, total_words),
+            share_of_speaking_time=_share(count.spoken_words, total_spoken),
         )
 
 

@@ -86,6 +86,15 @@ def test_speaking_time_and_shares() -> None:
     assert [person.share_of_speaking_time for person in (ana, bo, cy)] == pytest.approx([10 / 12, 2 / 12, 0])
 
 
+def test_time_is_the_clocks_and_words_are_those_of_other_measures() -> None:
+    """A word with a hyphen is one to the clock and two to measures; a dash between spaces is one and none."""
+    turns = [turn(1, "Ana", "a well-known half-day trip"), turn(2, "Bo", "so – yes")]
+    ana, bo = participation([Person(agent="Ana"), Person(agent="Bo")], turns, RATE_WPM, SILENCE_S).agents
+    assert (ana.words, bo.words) == (6, 2)
+    assert (ana.speaking_time_s, bo.speaking_time_s) == (4 / RATE_WPM * 60, 3 / RATE_WPM * 60)
+    assert (ana.share_of_speaking_time, bo.share_of_speaking_time) == pytest.approx((4 / 7, 3 / 7))
+
+
 def test_the_whole_run() -> None:
     run = a_meeting_of_three()
     assert (run.turns, run.silences, run.silence_s) == (4, 1, SILENCE_S)
