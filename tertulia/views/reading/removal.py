@@ -122,11 +122,7 @@ def _remarks(
         yield "edited", "the scores were edited before the line was drawn: they are not the scorer's"
     if by_score and total and heaviest in staying and scores[heaviest.id] > _MOST * total:
         share = scores[heaviest.id] / total
-        # The nearest walk removes it once λ is nearer to its share than to zero.
-        least = share / 2 if parameters.removal_walk == "nearest" else share
-        stays = f"λ below {least:.2f} {'passes over it' if parameters.removal_walk == 'paper' else 'stops at it'}"
-        if parameters.removal_walk == "calm":
-            stays = "it goes where that comes nearer to λ"
+        stays = _why_it_stays(share, parameters)
         yield "heavy", f"one unit holds {share:.0%} of the removable weight ({_quoted(heaviest.text)}): {stays}"
     if len(staying) == len(removable):
         yield "nothing", _why_nothing([scores[unit.id] for unit in removable], factor, parameters)
@@ -139,6 +135,19 @@ def _remarks(
             f"{zero} removable {'item has' if zero == 1 else 'items have'} a score of 0 and "
             f"{'stays' if zero == 1 else 'stay'} at λ = 1: Algorithm 1 stops once the target is reached",
         )
+
+
+def _why_it_stays(share: float, parameters: Parameters) -> str:
+    """Return why the heaviest unit stays, and the least λ of two digits that takes it if it comes first."""
+    if parameters.removal_walk == "calm":
+        return "it goes where that comes nearer to λ"
+    if parameters.removal_order == "ascending":
+        return "it comes last"
+    # The nearest walk removes it once λ is nearer to its share than to zero.
+    is_nearest = parameters.removal_walk == "nearest"
+    least = next(at / 100 for at in range(101) if (at / 100 > share / 2 if is_nearest else at / 100 >= share))
+    stays = "λ passes over it" if parameters.removal_walk == "paper" else "the walk stops at it"
+    return f"{stays}, and takes it from λ = {least:g} on"
 
 
 def is_edited(details: LineDetails) -> bool:

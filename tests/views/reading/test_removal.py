@@ -34,7 +34,7 @@ def details(scores: dict[str, float], factor: float, what_if: float | None = Non
 def test_a_unit_with_most_of_the_weight_is_pointed_out_while_lambda_passes_over_it() -> None:
     scores = {"b1": 71.0, "m1": 15.0, "m2": 14.0}
     assert remarks(details(scores, 0.7))["heavy"] == (
-        "one unit holds 71% of the removable weight (“Item b1.”): λ below 0.71 passes over it"
+        "one unit holds 71% of the removable weight (“Item b1.”): λ passes over it, and takes it from λ = 0.71 on"
     )
     assert "heavy" not in remarks(details(scores, 0.71))
     assert "heavy" in remarks(details(scores, 0.9, what_if=0.3))
@@ -59,11 +59,29 @@ def test_what_if_and_remarks_follow_the_walk() -> None:
     }
     assert [sorted(turn.removed - {"m.lead"}) for turn in by_walk.values()] == [["m1", "m2"], [], []]
     assert "passes over it" in remarks(by_walk["paper"])["heavy"]
-    assert "λ below 0.71 stops at it" in remarks(by_walk["first_overshoot"])["heavy"]
-    assert "λ below 0.35 stops at it" in remarks(by_walk["nearest"])["heavy"]  # 0.36 is nearer to 0.71 than to 0
+    assert remarks(by_walk["first_overshoot"])["heavy"].endswith(
+        ": the walk stops at it, and takes it from λ = 0.71 on"
+    )
+    nearest = remarks(by_walk["nearest"])["heavy"]  # 0.36 is nearer to 0.71 than to 0
+    assert nearest.endswith(": the walk stops at it, and takes it from λ = 0.36 on")
     assert not details(scores, 0.35, removal_walk="nearest").removed
     assert details(scores, 0.36, removal_walk="nearest").removed_items == 1
     assert "the heaviest of 3 removable items has 71.0%" in remarks(by_walk["nearest"])["nothing"]
+
+
+@pytest.mark.parametrize(("walk", "factor"), [("paper", 0.66), ("first_overshoot", 0.66), ("nearest", 0.33)])
+def test_the_factor_that_takes_a_heavy_unit_is_the_least_that_does(walk: str, factor: float) -> None:
+    scores = {"b1": 65.345, "m1": 20.0, "m2": 14.655}
+    below = details(scores, round(factor - 0.01, 2), removal_walk=walk)
+    assert remarks(below)["heavy"].endswith(f"takes it from λ = {factor} on")
+    assert "b1" not in below.removed
+    assert "b1" in details(scores, factor, removal_walk=walk).removed
+
+
+def test_from_the_lightest_up_the_heaviest_comes_last() -> None:
+    turn = details({"b1": 65.345, "m1": 20.0, "m2": 14.655}, 0.7, removal_order="ascending")
+    assert "b1" not in turn.removed
+    assert remarks(turn)["heavy"].endswith(": it comes last")
 
 
 def test_asked_and_reached_are_told_with_the_walk_that_comes_nearer() -> None:

@@ -17,3 +17,15 @@ test("that nothing fits is told, and not whether it was judged", () => {
     "Nothing fits under λ = 0.2, as the lightest of 3 removable items has 30.0 % of their weight: nothing is removed",
   ]);
 });
+
+test("the λ that takes a heavy unit is one that does", () => {
+  const scores = [65.345, 20, 14.655];
+  const stays = (walk?: Walk, order?: Order) => remarks(scores, 0.3, walk, order).find((remark) => remark.startsWith("One unit"))!.split(": ")[1];
+  expect(stays()).toBe("λ passes over it, and takes it from λ = 0.66 on");
+  expect(remarks(scores, 0.65)).toHaveLength(1);
+  expect(remarks(scores, 0.66)).toEqual([]);
+  expect(stays("first_overshoot")).toBe("the walk stops at it, and takes it from λ = 0.66 on");
+  expect(stays("nearest")).toBe("the walk stops at it, and takes it from λ = 0.33 on");
+  expect(remarks(scores, 0.33, "nearest")).toEqual([]);
+  expect(stays("paper", "ascending")).toBe("it comes last");
+});

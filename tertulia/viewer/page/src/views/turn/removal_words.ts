@@ -36,12 +36,9 @@ export function remarksOn(
   const heaviest = order === "ascending" ? visited.length - 1 : 0;
   const share = shares[heaviest]!;
   if (byScore && share > MOST && !removal.items.has(visited[heaviest]!)) {
-    const least = walk === "nearest" ? share / 2 : share;
-    const stays = `λ below ${least.toFixed(2)} ${walk === "paper" ? "passes over it" : "stops at it"}`;
     remarks.push(
       `One unit holds ${(share * 100).toFixed(0)} % of the removable weight ` +
-        `(${quoted(units.get(visited[heaviest]!)!.text)}): ` +
-        `${walk === "calm" ? "it goes where that comes nearer to λ" : stays}`,
+        `(${quoted(units.get(visited[heaviest]!)!.text)}): ${whyItStays(share, walk, order)}`,
     );
   }
   if (!removal.items.size) {
@@ -61,6 +58,15 @@ export function remarksOn(
     );
   }
   return remarks;
+}
+
+/** Return why the heaviest unit stays, and the least λ of two digits that takes it if it comes first. */
+function whyItStays(share: number, walk: Walk, order: string): string {
+  if (walk === "calm") return "it goes where that comes nearer to λ";
+  if (order === "ascending") return "it comes last";
+  const steps = Array.from({ length: 101 }, (_, step) => step / 100);
+  const least = steps.find((at) => (walk === "nearest" ? at > share / 2 : at >= share));
+  return `${walk === "paper" ? "λ passes over it" : "the walk stops at it"}, and takes it from λ = ${least} on`;
 }
 
 function quoted(text: string): string {
