@@ -16,7 +16,7 @@ from importlib import resources
 import yaml
 
 from tertulia.state.errors import UsageError, nearest_hint
-from tertulia.state.names import Names
+from tertulia.state.names import Names, composed
 from tertulia.state.records import Prompt
 from tertulia.state.variation import NAME_CHOICES, read_names
 
@@ -136,7 +136,7 @@ def _known_as(people: Sequence[str]) -> dict[str, str]:
     """Return people by their full names, and by first names that only one person has."""
     firsts = Counter(map(first_name, people))
     by_first = {first_name(person): person for person in people if firsts[first_name(person)] == 1}
-    return by_first | {person: person for person in people}
+    return {composed(name): person for name, person in (by_first | {person: person for person in people}).items()}
 
 
 def _without_titles(name: str) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from tertulia.state.blocks import letters_hint
+from tertulia.state.names import composed
 from tertulia.state.records import BLOCK_INITIALS, Record
 
 #: Ways to name people in prompts, besides `A=B,C=D`.
@@ -65,7 +66,7 @@ def with_letters(lengths: Any) -> Any:
 def read_names(text: str) -> dict[str, str]:
     """Return new names by old names from `A=B,C=D`; `ValueError` for another form, or a repeated name."""
     names: dict[str, str] = {}
-    for part in text.split(","):
+    for part in composed(text).split(","):
         old, separator, new = (" ".join(side.split()) for side in part.partition("="))
         if not (separator and old and new):
             raise ValueError("write own, famous, rare, or pairs A=B,C=D")

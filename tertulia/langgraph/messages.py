@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from tertulia.langgraph.errors import ParentStateError
 from tertulia.langgraph.states import Utterance
+from tertulia.state.names import composed
 from tertulia.state.text import first_line
 from tertulia.state.wrong_values import wrong_value
 
@@ -88,7 +89,7 @@ def messages_of(state: Mapping[str, Any]) -> list[AnyMessage]:
 
 def _speaker(message: BaseMessage, names: Sequence[str]) -> str:
     if name := " ".join((message.name or "").split()):
-        return name
+        return composed(name)
     if isinstance(message, HumanMessage):
         return USER
     if len(names) == 1:
@@ -106,7 +107,7 @@ def text_field(state: Mapping[str, Any], field: str) -> str | None:
         return None
     if not isinstance(value, str):
         raise ParentStateError(f"the field `{field}` of the parent's state is {value!r:.60}, and takes a text")
-    return value
+    return composed(value)
 
 
 def message_of(utterance: Utterance, task: str) -> AIMessage:

@@ -10,6 +10,7 @@ from tertulia.langgraph.errors import PeopleError
 from tertulia.state.album import Picture, Population, Villager
 from tertulia.state.errors import nearest_hint
 from tertulia.state.meeting import Attendee, Meeting
+from tertulia.state.names import composed
 from tertulia.state.records import HOSTED_SCENARIO, Case, Participant, Persona
 from tertulia.state.wrong_values import value_problem
 from tertulia.worlds.meeting_file import MeetingPerson
@@ -41,7 +42,7 @@ def read_people(people: Iterable[Any]) -> tuple[dict[str, Any], ...]:
     for number, fields in enumerate(found, start=1):
         if not isinstance(name := fields.get("name"), str) or not name.strip():
             raise PeopleError(f"person {number} has no name ({fields!r:.60}); give name=…")
-        fields["name"] = name.strip()
+        fields["name"] = composed(name.strip())
     names = [fields["name"] for fields in found]
     for number, name in enumerate(names):
         if name in names[:number]:

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from tertulia.state.album import Population, Villager
 from tertulia.state.errors import NotFoundError, ScenarioError, UsageError, nearest_hint
 from tertulia.state.meeting import Attendee, Meeting, Start
+from tertulia.state.names import composed, is_same_name
 from tertulia.state.records import Case, Memory, Participant, Persona, Stream
 from tertulia.state.wrong_values import value_problem
 from tertulia.worlds.meeting_file import MeetingPerson, odd_mechanisms
@@ -181,8 +182,8 @@ def _with_property(start: Population, villager: Villager, path: str, property: s
 
 def _split(start: Start, path: str) -> tuple[str, str]:
     for name in sorted(start.names, key=len, reverse=True):
-        if path.casefold().startswith(f"{name}.".casefold()):
-            return name, path[len(name) + 1 :]
+        if is_same_name(f"{name}.", composed(path)[: len(composed(name)) + 1]):
+            return name, composed(path)[len(composed(name)) + 1 :]
     name, dot, field = path.rpartition(".")
     if not dot:
         raise UsageError(f"{path!r}: write NAME.FIELD=VALUE, for example {start.names[0]!r} and a field of theirs")
@@ -191,7 +192,7 @@ def _split(start: Start, path: str) -> tuple[str, str]:
 
 def _participant_name(start: Start, typed: str) -> str:
     for name in start.names:
-        if name.casefold() == typed.casefold():
+        if is_same_name(name, typed):
             return name
     raise NotFoundError(_no_participant(typed, start))
 

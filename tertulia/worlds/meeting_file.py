@@ -42,6 +42,7 @@ from tertulia.state.records import Utterance
 from tertulia.state.wrong_values import shown
 from tertulia.worlds.scenario_parts import (
     Composed,
+    Name,
     Part,
     ScenarioGoal,
     ScenarioPerson,
@@ -136,7 +137,7 @@ Latency = Annotated[
 class OwnedGoal(ScenarioGoal):
     """A goal under the meeting's `goals`, with its owner."""
 
-    owner: Text
+    owner: Name
 
 
 class Schedule(Part):
@@ -150,7 +151,7 @@ class Schedule(Part):
 class Opening(Part):
     """A line that a participant says before the first round."""
 
-    speaker: Text
+    speaker: Name
     text: Text
 
 

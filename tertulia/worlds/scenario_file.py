@@ -38,6 +38,7 @@ from tertulia.worlds.meeting_file import MeetingPerson, MeetingScenario, is_meet
 from tertulia.worlds.person_fields import add_synonyms
 from tertulia.worlds.scenario_parts import (
     Composed,
+    Name,
     Part,
     ScenarioPerson,
     Text,
@@ -55,7 +56,7 @@ class ScenarioDialogue(Part):
     """An earlier dialogue of the two: pairs of speaker and text."""
 
     time: Time
-    lines: tuple[tuple[Text, Text], ...] = Field(min_length=1)
+    lines: tuple[tuple[Name, Text], ...] = Field(min_length=1)
 
 
 class TwoPartyScenario(Composed):
@@ -67,7 +68,7 @@ class TwoPartyScenario(Composed):
     place: Text | None = None
     participants: tuple[ScenarioPerson, ...] = Field(min_length=2, max_length=2)
     previous_dialogues: tuple[ScenarioDialogue, ...] = ()
-    lines: tuple[tuple[Text, Text], ...] = Field(
+    lines: tuple[tuple[Name, Text], ...] = Field(
         default=(), description="what the two say, for `tertulia tune`, which teaches it; a run says its own"
     )
 

@@ -20,6 +20,7 @@ from pydantic import (
 
 from tertulia.state.errors import UsageError
 from tertulia.state.languages import Language
+from tertulia.state.names import composed
 from tertulia.state.parameters import ALIASES, LISTED, SETTABLE, Parameters
 from tertulia.state.person import Goal, SpeechExample
 from tertulia.state.records import Memory, MemoryKind, Persona
@@ -59,7 +60,7 @@ def _read_name(value: Any) -> Any:
         what = "a line break" if is_break else f"the control character U+{ord(odd):04X}"
         words = f"a name stands on one line, without control characters; this has {what}: {shown(value)}"
         raise complete_problem(words)
-    return value
+    return composed(value) if isinstance(value, str) else value
 
 
 def _read_parameter(value: Any) -> Any:
@@ -192,7 +193,7 @@ class ScenarioPerson(Part):
     memories: tuple[MemoryEntry, ...] = ()
     goals: tuple[GoalEntry, ...] = ()
     interests: tuple[Text, ...] = Field(default=(), description="topics that their role cares about")
-    relations: dict[Text, Text] = Field(default={}, description="how they stand to others, by name")
+    relations: dict[Name, Text] = Field(default={}, description="how they stand to others, by name")
     descriptions: tuple[Text, ...] = Field(
         default=(), max_length=10, description="how they think and talk; a meeting's model writes ten where left out"
     )

@@ -22,6 +22,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from tertulia.state.errors import NotFoundError, ScenarioError
 from tertulia.state.files import read_text
+from tertulia.state.names import composed
 from tertulia.state.wrong_values import shown
 from tertulia.worlds.pictures import checked_text, is_picture, split_caption
 from tertulia.worlds.scenario_parts import Part, Time
@@ -113,7 +114,7 @@ class _Entry(Part):
 class VillagerEntry(Part):
     """A villager as a file of the project's own has them."""
 
-    name: _Text
+    name: Annotated[_Text, AfterValidator(composed)]
     properties: dict[_Text, Annotated[str, BeforeValidator(_read_value)]] = Field(default={})
     album: tuple[Annotated[_Entry, BeforeValidator(_read_entry)], ...] = ()
 

@@ -7,9 +7,16 @@ import pytest
 import yaml
 from support.meeting_files import KNOWN, TWO_PEOPLE, ScenarioFile, read_meeting, scenario_error
 
+from tertulia.langgraph.messages import text_field
+from tertulia.langgraph.people import read_people
+from tertulia.prompts.renaming import renaming_of
+from tertulia.runs.planning.seats import with_seat
 from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import GROUP_CHAT, Parameters
+from tertulia.state.records import Case, Participant, Persona
+from tertulia.views.reading.rounds import find_agent
 from tertulia.worlds.catalog import MEETINGS, resolve, settings_of
+from tertulia.worlds.changes import with_memory, with_people
 from tertulia.worlds.meeting_file import MeetingScenario, check_weights
 from tertulia.worlds.scenario_file import read_scenario_file
 
@@ -108,6 +115,49 @@ def test_names_may_hold_quotes_and_emoji(meeting_file: ScenarioFile, name: str) 
     )
     assert meeting.names[0] == expected
     assert Meeting.model_validate_json(meeting.model_dump_json()) == meeting
+
+
+#: José, as macOS and some keyboards write it.
+APART = "Jose\u0301"
+
+
+def test_a_name_is_the_same_however_its_accents_are_written(tmp_path: Path) -> None:
+    at = tmp_path / "jose.yaml"
+    for name, other in (("José", APART), (APART, "José")):
+        at.write_text(
+            f"""name: x
+time: 2024-05-14
+participants:
+  - {{name: {name}}}
+  - {{name: Inés, relations: {{{other}: brother}}}}
+kind: group_chat
+description: The roof leaks.
+opening: {{speaker: {other}, text: Hello.}}
+goals: [{{owner: {other}, goal: mend it}}]
+""",
+            encoding="utf-8",
+        )
+        meeting = read_meeting(at)
+        jose, ines = meeting.participants
+        assert (meeting.opening.speaker, jose.persona.name, ines.relations[0][0]) == ("José",) * 3
+        assert [goal.text for goal in jose.goals] == ["mend it"]
+
+
+@pytest.mark.parametrize("name", ["José", APART])
+def test_so_are_names_that_are_typed_and_those_of_older_stores(name: str) -> None:
+    mara = Participant(persona=Persona(name="Mara"), memories=())
+    other = Participant(persona=Persona(name=name), memories=())
+    start = Case(scenario="s", time=datetime(2024, 5, 14), place=None, initiator=mara, partner=other)
+    for typed in ("José", APART, APART.upper()):
+        assert find_agent(typed, start, "k3f9") == name
+        assert with_seat(Parameters(), typed, start).seat == name
+        assert with_memory(start, typed, "It rains.").partner.memories[0].text == "It rains."
+        assert with_people(start, [(f"{typed}.activity", "reading")]).partner.activity == "reading"
+        if typed != APART.upper():
+            assert renaming_of(start.names, f"{typed}=Bo").names == {name: "Bo"}
+    (person,) = read_people([APART])
+    assert person["name"] == "José"
+    assert text_field({"speaker": APART}, "speaker") == "José"
 
 
 # --- which kind a file is ------------------------------------------------------------------------------------------

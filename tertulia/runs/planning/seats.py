@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from tertulia.state.album import Population
 from tertulia.state.errors import NotFoundError, SettingError, UsageError, nearest_hint
 from tertulia.state.meeting import Meeting, Start
+from tertulia.state.names import composed, is_same_name
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord
 from tertulia.state.seat import is_seat_of
@@ -100,8 +101,8 @@ def _sentence(lead: str, texts: Iterable[str | None]) -> list[str]:
 
 
 def _names(seat: str) -> set[str]:
-    return {part.strip().casefold() for part in seat.split(",")}
+    return {composed(part.strip()).casefold() for part in seat.split(",")}
 
 
 def _is_same(name: str, typed: str) -> bool:
-    return name.casefold() == typed.strip().casefold()
+    return is_same_name(name, typed.strip())

@@ -10,6 +10,7 @@ from tertulia.state.case_seed import resolve_case_seed
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import NotFoundError, UsageError, nearest_hint
 from tertulia.state.language_model import Embedder
+from tertulia.state.names import composed
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Remembered
 from tertulia.state.text import number
@@ -328,7 +329,7 @@ def read_memories(store: SqlStore, simulation: Simulation, agent: str) -> Memori
         NotFoundError: No resident, or several, have such a name.
     """
     names = [resident.persona.name for resident in store.simulations.town(simulation.simulation).residents]
-    matching = [name for name in names if name.casefold().startswith(agent.casefold())]
+    matching = [name for name in names if composed(name).casefold().startswith(composed(agent).casefold())]
     if len(matching) > 1:
         raise NotFoundError(
             f"several people in {simulation.town} have names that begin with {agent!r} ({', '.join(matching)}); "

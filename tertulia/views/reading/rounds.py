@@ -18,6 +18,7 @@ from tertulia.state.cognition import (
 )
 from tertulia.state.errors import NotFoundError, nearest_hint
 from tertulia.state.meeting import Attendee, Meeting, Start, WillingnessWeights
+from tertulia.state.names import is_same_name
 from tertulia.state.seat import Answer
 from tertulia.state.store import StepsOfRound, Store
 
@@ -158,6 +159,6 @@ def find_agent(given: str, start: Start, run: str) -> str:
         NotFoundError: There is no such participant.
     """
     for name in start.names:
-        if name.casefold() == given.casefold():
+        if is_same_name(name, given):
             return name
     raise NotFoundError(f"nobody named {given!r} takes part in run {run}{nearest_hint(given, start.names)}")

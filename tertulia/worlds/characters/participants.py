@@ -11,6 +11,7 @@ from typing import Any
 
 from tertulia.state.errors import ScenarioError, nearest_hint
 from tertulia.state.files import NOT_FOLLOWED, is_linked
+from tertulia.state.names import composed
 from tertulia.state.text import folded
 from tertulia.state.wrong_values import shown
 from tertulia.worlds.characters.draft import ImportedPerson, situation_of
@@ -74,7 +75,8 @@ def _chosen(entry: Mapping[str, Any], folder: Path) -> list[ImportedPerson]:
     """Return the people of an entry, with its fields instead of theirs."""
     people = list(read_people(_within(entry["file"], folder)))
     if (name := entry.get("name")) is not None:
-        found = [person for person in people if folded(str(person.values.get("name", ""))) == folded(str(name))]
+        wanted = folded(composed(str(name)))
+        found = [person for person in people if folded(composed(str(person.values.get("name", "")))) == wanted]
         if not found and len(people) > 1:
             names = [person.values["name"] for person in people if "name" in person.values]
             raise ScenarioError(f"{entry['file']} has no person {shown(name)}{nearest_hint(str(name), names)}")
