@@ -58,8 +58,13 @@ def open_regular(path: Path, most_bytes: int, may_be_pipe: bool = False) -> Iter
 
 
 def read_text(path: Path, most_bytes: int, may_be_pipe: bool = False) -> str:
-    """Return the text of a file in UTF-8; raises `UnicodeDecodeError`, and the errors of `read_bytes`."""
-    return read_bytes(path, most_bytes, may_be_pipe).decode("utf-8")
+    """Return the text of a file; an `OSError` like those of `open_regular` if it is not in UTF-8."""
+    content = read_bytes(path, most_bytes, may_be_pipe)
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise OSError(errno.EILSEQ, f"line {line} is not in UTF-8; save the file as UTF-8") from None
 
 
 def read_bytes(path: Path, most_bytes: int, may_be_pipe: bool = False) -> bytes:

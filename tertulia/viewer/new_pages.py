@@ -205,5 +205,5 @@ def _write(folder: Path, name: str, text: str) -> tuple[Path, bool]:
 def _has(file: Path, text: str) -> bool:
     try:
         return not file.is_symlink() and read_text(file, MOST_BYTES) == text
-    except (OSError, UnicodeError):
+    except OSError:
         return False

@@ -39,7 +39,7 @@ def load(file: Path) -> Any:
         return json.loads(read_text(file, MOST_BYTES))
     except json.JSONDecodeError as error:
         raise ScenarioError(f"{file}:{error.lineno}:{error.colno}: broken JSON: {error.msg}") from None
-    except (ValueError, RecursionError) as error:  # no UTF-8, a number of thousands of digits, thousands of brackets
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
         raise ScenarioError(f"{file}: broken JSON: {error}") from None
     except OSError as error:
         raise ScenarioError(f"{file}: can't be read: {error.strerror}") from None

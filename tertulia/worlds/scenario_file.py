@@ -150,13 +150,14 @@ def read_scenario_file(path: Path, mechanisms: Collection[str] | None = None) ->
 
 def _refuse_people(path: Path) -> None:
     """Raise `ScenarioError` if a file holds people of another program."""
-    from tertulia.worlds.characters.reading import read_people
+    from tertulia.worlds.characters.reading import A_SCENARIO, read_people
 
     try:
         kind = read_people(path)[0].kind
     except (ScenarioError, NotFoundError):
         return
-    raise ScenarioError(f"{path}: {kind}, not a scenario; make one: tertulia people import {path} --to people.yaml")
+    if kind != A_SCENARIO:
+        raise ScenarioError(f"{path}: {kind}, not a scenario; make one: tertulia people import {path} --to people.yaml")
 
 
 def check_scenario(

@@ -200,8 +200,6 @@ def _load(path: Path) -> _Loaded:
         raise NotFoundError(f"there is no file of villagers {str(path)!r}") from None
     except OSError as error:
         raise ScenarioError(f"{path}: can't be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise ScenarioError(f"{path}: can't be read as text: {error}") from None
     except (ValueError, RecursionError) as error:
         raise ScenarioError(f"{path}: not JSON: {str(error)[:300]}; the name of a YAML file ends in .yaml") from None
     return _loaded(path, root, values)

@@ -48,8 +48,6 @@ def read_source(path: Path, most_bytes: int, kind: str) -> str:
         raise NotFoundError(f"there is no {kind} {str(path)!r}") from None
     except OSError as error:
         raise ScenarioError(f"{path}: can't be read: {error.strerror}") from None
-    except ValueError as error:
-        raise ScenarioError(f"{path}: can't be read as text: {error}") from None
 
 
 @dataclass(frozen=True)

@@ -411,7 +411,7 @@ def test_the_command_says_what_is_missing(cli: Cli, tmp_path: Path) -> None:
         (["--name", "x"], "nothing to learn"),
         (["missing.jsonl", "--name", "x"], "no such file: missing.jsonl"),
         (["/dev/null", "--name", "x"], "/dev/null: can't be read: it is a device"),
-        (["latin.jsonl", "--name", "x"], "latin.jsonl: can't be read as text: 'utf-8' codec"),
+        (["latin.jsonl", "--name", "x"], "latin.jsonl: can't be read: line 1 is not in UTF-8; save the file as UTF-8"),
         ([str(write(tmp_path, TWO))], "--name NAME, or --out FOLDER"),
         ([str(write(tmp_path, TWO)), "--name", "../x"], "letters, digits"),
     ):

@@ -14,6 +14,7 @@ from tertulia.state.files import open_regular
 from tertulia.views.measuring.dialogue_file import read_dialogues
 from tertulia.views.measuring.scores import read_prompt
 from tertulia.worlds.catalog import TOWNS, list_cases, resolve
+from tertulia.worlds.villagers_file import read_villagers
 from tertulia.worlds.yaml_file import MAX_VALUES, MOST_BYTES, YamlFile
 
 ROOT = Path(__file__).parents[2]
@@ -262,6 +263,16 @@ def test_what_is_long_or_odd_is_told_in_a_short_line(tmp_path: Path, content: st
     at = tmp_path / "long.yaml"
     at.write_bytes(content if isinstance(content, bytes) else content.encode())
     refused(lambda: resolve(str(at)), at)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
+def test_a_scenario_in_another_encoding_is_to_be_saved_in_utf_8(tmp_path: Path, encoding: str) -> None:
+    at = tmp_path / "duo.yaml"
+    at.write_bytes(f"{DUO}place: Café\n".encode(encoding))
+    line = 1 if encoding == "utf-16" else DUO.count("\n") + 1
+    refused(lambda: resolve(str(at)), at, f"can't be read: line {line} is not in UTF-8; save the file as UTF-8")
+    refused(lambda: read_villagers(at), at, "save the file as UTF-8")
+    refused(lambda: read_prompt(at), at, "save the file as UTF-8")
 
 
 JSON = {

@@ -41,8 +41,6 @@ def read_prompt(file: Path) -> tuple[Unit, ...]:
         raise NotFoundError(f"no prompt file {file}") from None
     except OSError as error:
         raise UsageError(f"{file} can't be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{file} can't be read: {error}") from None
     except json.JSONDecodeError as error:
         raise UsageError(f"{file} is not JSON: line {error.lineno}, column {error.colno}: {error.msg}") from None
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets

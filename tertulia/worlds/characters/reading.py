@@ -31,6 +31,9 @@ _KNOWN = (
     "SDialog personas, folders of Generative Agents people, tables (CSV, TSV, JSON, JSON Lines), Tertulia's scenarios"
 )
 
+#: The words for a file of Tertulia's own.
+A_SCENARIO = "a scenario"
+
 #: The words for a format, and how an object of it is recognised and read.
 Format = tuple[str, Callable[[Any], bool], Callable[[Mapping[str, Any]], Draft]]
 
@@ -273,7 +276,7 @@ def _within(value: Mapping[str, Any], inner: str, label: str) -> Found:
                 draft.situation = draft.situation or one_line(draft.words(part, key))
         elif key != inner and found:
             found[0][1].leave(key, part, OF_FILE if is_own else OF_PROGRAM)
-    return [(place, draft, "a scenario" if is_own else kind) for place, draft, kind in found]
+    return [(place, draft, A_SCENARIO if is_own else kind) for place, draft, kind in found]
 
 
 def _are_by_name(people: Any) -> bool:
