@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Annotated
 
 from pydantic import BeforeValidator
+from pydantic_core import PydanticKnownError
 
 #: English names of languages, for messages.
 NAMES = {
@@ -68,7 +69,9 @@ _WORD, _FEWEST_WORDS = re.compile(r"[^\W\d_]+"), 5
 
 def read_language(value: object) -> str:
     """Return the code of a language: `zh` for `zh`, `zh-CN`, `Chinese`, `中文`; `ValueError` for anything else."""
-    given = unicodedata.normalize("NFC", str(value)).strip()
+    if not isinstance(value, str):  # YAML's `no` is not Norwegian
+        raise PydanticKnownError("string_type")
+    given = unicodedata.normalize("NFC", value).strip()
     by_name = {name.casefold(): code for code, name in NAMES.items()} | _OWN_NAMES
     code = by_name.get(given.casefold()) or re.split("[-_]", given)[0].lower()
     if not re.fullmatch("[a-z]{2,3}", code):

@@ -154,6 +154,10 @@ def test_a_check_names_a_language_without_prompts_and_those_with(cli: Cli, kind:
         assert cli("scenarios", "check", "s.yaml", "--set", f"language={language}", "--json").json["warnings"] == []
     Path("s.yaml").write_text(f"{SCENARIO}language: klingon\n", encoding="utf-8")
     cli("scenarios", "check", "s.yaml").complains(2, "s.yaml:8: language: 'klingon' is no code of a language", known)
+    for language, read in (("no", False), ("5", 5)):
+        Path("s.yaml").write_text(f"{SCENARIO}language: {language}\n", encoding="utf-8")
+        wanted = f"s.yaml:8: language: takes a text, not {read} (if this is one, put it in quotes)"
+        cli("scenarios", "check", "s.yaml").complains(2, wanted)
 
 
 @pytest.mark.parametrize(
