@@ -88,6 +88,17 @@ def number(value: float | None, digits: int = 3) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
+def beside(value: float | None, other: float | None, digits: int = 2) -> str:
+    """Return a number with so many digits after the point, or with so many that it is not read as another one.
+
+    Rounded, it stays on its side of the other.
+    """
+    shown = (number(value, places) for places in range(digits, 17))
+    others = (number(other, places) for places in range(digits, 17))
+    found = (text for text, of_other in zip(shown, others, strict=True) if text != of_other)
+    return number(value, digits) if value == other else next(found, repr(value))
+
+
 def told_apart(value: float, other: object) -> str:
     """Return a number with nine digits, or with all of them if it takes more to tell it from another number."""
     short = f"{value:.9g}"

@@ -15,6 +15,7 @@ from tertulia.state.text import clean, in_words, number, shortened
 from tertulia.views.reading.faults import faults_in_words
 from tertulia.views.reading.removal import remarks, removal_in_words, variations_in_words, written_in_words
 from tertulia.views.reading.turns import LineDetails, as_written, parameters_of_speaker
+from tertulia.views.wording.phrases import judged_in_words
 
 _BAR = 16
 #: Characters of a model's thought that are shown.
@@ -115,8 +116,7 @@ def _print_candidates(console: Console, details: LineDetails) -> None:
 
 def _print_candidate(console: Console, candidate: Candidate, details: LineDetails) -> None:
     chosen = candidate.attempt == details.record.chosen
-    runs = ", ".join(number(value, 2) for value in candidate.inconsistency_runs)
-    figure = f"{number(candidate.inconsistency)}{f' ({runs})' if len(candidate.inconsistency_runs) > 1 else ''}"
+    figure = judged_in_words(candidate, details)
     mark = ("→ said  ", "green") if chosen else "        "
     line = spoken(candidate.text)
     line.stylize("" if chosen else "dim")

@@ -9,7 +9,7 @@ from tertulia.state.context import Context
 from tertulia.state.graph_state import EDITED_SCORES
 from tertulia.state.parameters import REMOVAL_TOLERANCE, Parameters
 from tertulia.state.records import BLOCK_INITIALS, HOSTED_SCENARIO, Candidate, Prompt, RunRecord
-from tertulia.state.text import clean, in_words
+from tertulia.state.text import beside, clean, in_words
 from tertulia.state.variation import BlockLength
 from tertulia.views.reading.faults import faults_in_words
 from tertulia.views.reading.turns import LineDetails, parameters_of_speaker
@@ -181,7 +181,8 @@ def _why_nothing(scores: Sequence[float], factor: float, parameters: Parameters)
     weight = (max(scores) if is_heaviest else min(scores)) / total if total else 0.0
     which = f"the {'heaviest' if is_heaviest else 'lightest'} of {len(scores)} removable items"
     where = ", where this walk begins and stops" if is_heaviest else ""
-    return f"nothing fits under λ = {factor:g}, as {which} has {weight:.1%} of their weight{where}: nothing is removed"
+    share = f"{beside(weight * 100, factor * 100, 1)}%"
+    return f"nothing fits under λ = {factor:g}, as {which} has {share} of their weight{where}: nothing is removed"
 
 
 def _why_not_reached(details: LineDetails, factor: float, parameters: Parameters) -> str:

@@ -14,7 +14,7 @@ from tertulia.views.reading.removal import is_edited, retained, scores_are_edite
 from tertulia.views.reading.turns import LineDetails, TurnDetails, parameters_of_speaker
 from tertulia.views.reading.why_leaning import leaning
 from tertulia.views.reading.why_round import floor_sentence
-from tertulia.views.reading.why_words import percentage, quoted, times
+from tertulia.views.reading.why_words import percentage, percentage_beside, quoted, times
 
 #: The units that are quoted.
 _MOST = 3
@@ -109,7 +109,7 @@ def _heaviest_stays(details: LineDetails, factor: float) -> str:
     share = scores.get(heaviest.id, 0.0) / (sum(scores.get(unit.id, 0.0) for unit in details.removable) or 1.0)
     if heaviest.id in details.record.removed or share <= factor:
         return ""
-    return f" (the heaviest one holds {percentage(share)}, so it stayed)"
+    return f" (the heaviest one holds {percentage_beside(share, factor)}, so it stayed)"
 
 
 # --- the candidate --------------------------------------------------------------------------------------------------
@@ -151,7 +151,8 @@ def _reason(details: LineDetails, made: Sequence[Candidate], chosen: Candidate) 
         return f"{rewritten}, {accepted}" if rewritten else accepted
     if len(judged) == 1:
         return "though the judge objected"
-    worst = f"as the judge rejected all {len(judged)} that it read and this one least"
+    least = "no other less" if judged.count(min(judged)) > 1 else "this one least"
+    worst = f"as the judge rejected all {len(judged)} that it read and {least}"
     return f"{rewritten}, {worst}" if rewritten else worst
 
 

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 from tertulia.state.cognition import BY_GRAPH, Floor
 from tertulia.state.parameters import Parameters
-from tertulia.state.text import in_words
+from tertulia.state.text import beside, in_words
 from tertulia.views.reading.bids import PARTS, bid_reasons, change_in_words, raise_in_words
 from tertulia.views.reading.rounds import AgentRound, Round
 from tertulia.views.reading.turns import ThoughtDetails
 from tertulia.views.reading.why_leaning import THOUGHT_MOST, leaned
-from tertulia.views.reading.why_words import QUOTED_IN_SHORT, people, percentage, quoted
+from tertulia.views.reading.why_words import QUOTED_IN_SHORT, people, percentage, quoted, willingness_beside
 
 
 def floor_sentence(round: Round, parameters: Parameters, thoughts: Mapping[str, ThoughtDetails] | None = None) -> str:
@@ -54,7 +54,7 @@ def _margin(round: Round, floor: Floor, winner: AgentRound) -> str:
     if not others or winner.latency_s is None:
         return left
     next_s, name = min(others)
-    return f", {next_s - winner.latency_s:.2f} s before {name}{left}"
+    return f", {beside(next_s - winner.latency_s, 0.0)} s before {name}{left}"
 
 
 def _appointment(floor: Floor, winner: AgentRound) -> str:
@@ -110,7 +110,9 @@ def _nobody(round: Round, floor: Floor, parameters: Parameters) -> str:
         near = ""
         if bids:
             highest, name = max(bids)
-            near = f"; nearest was {name}, with {highest:.2f} of the {parameters.willingness_threshold:g} that it takes"
+            threshold = parameters.willingness_threshold
+            reached = willingness_beside(highest, threshold)
+            near = f"; nearest was {name}, with {reached} of the {threshold:g} that it takes"
         return f"None of {len(round.agents)} wanted to speak{near}: {silence}"
     wanted = f"{people([agent.agent for agent in willing])} wanted to speak ({len(willing)} of {len(round.agents)})"
     first_s = round.first_word_s(parameters.reevaluation_s)
@@ -118,4 +120,5 @@ def _nobody(round: Round, floor: Floor, parameters: Parameters) -> str:
         return f"{wanted}, but {gone or 'none of them could'}: {silence}"
     left = f"{gone}, and " if gone else ""
     fastest = f"{round.racing[0].agent}, the fastest{' of the others' if gone else ''}"
-    return f"{wanted}, but {left}{fastest}, would have begun after {first_s:.2f} s only: {silence}"
+    after = beside(first_s, parameters.silence_s)
+    return f"{wanted}, but {left}{fastest}, would have begun after {after} s only: {silence}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tertulia.state.text import clean
+from tertulia.state.text import beside, clean
 
 #: The most characters of a text that a sentence quotes, and that it quotes if it tells of more than an utterance.
 QUOTED, QUOTED_IN_SHORT = 60, 42
@@ -31,6 +31,16 @@ def quoted(text: str, most: int = QUOTED) -> str:
 def percentage(share: float) -> str:
     """Return a share as a percentage with one digit behind the point, which is left out if it is 0."""
     return f"{share * 100:.1f}".removesuffix(".0") + "%"
+
+
+def percentage_beside(share: float, other: float) -> str:
+    """Return a share as a percentage with one digit, or with so many that it is not read as another share."""
+    return beside(share * 100, other * 100, 1).removesuffix(".0") + "%"
+
+
+def willingness_beside(willingness: float, threshold: float) -> str:
+    """Return W so that rounding does not bring it across θ."""
+    return beside(round(willingness, 9), threshold)  # so far as `reaches` looks
 
 
 def times(number: int) -> str:

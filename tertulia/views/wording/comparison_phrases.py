@@ -1,6 +1,7 @@
 """The differences of two runs, and of two turns, in words."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from tertulia.state.text import counted, in_words, number
 from tertulia.views.reading.comparing import RunComparison, minds_that_differ, without
@@ -50,11 +51,11 @@ def what_differs(a: Document, b: Document, aspects: Sequence[str]) -> Iterator[t
     if "plan" in aspects:
         yield "plan", _both(*(document.get("plan", _NOTHING)["text"] for document in (a, b)))
     if "exchange" in aspects:
-        yield "picture", _both(*map(_exchange, (a, b)))
+        yield "picture", _apart(_exchange, a, b)
     if "answer" in aspects:
         yield "answer", _both(*(document.get("answer", _NOTHING)["text"] for document in (a, b)))
     if "floor" in aspects:
-        yield "floor", _both(*map(_floor, (a, b)))
+        yield "floor", _apart(_floor, a, b)
     yield from (("", f"{mind['agent']}: {_mind(mind)}") for mind in minds_that_differ(a, b))
     if "removed" in aspects:
         alone = {"A": without(a["removed"], b["removed"]), "B": without(b["removed"], a["removed"])}
@@ -63,7 +64,7 @@ def what_differs(a: Document, b: Document, aspects: Sequence[str]) -> Iterator[t
     if "scores" in aspects:
         yield "scores", _scores(a, b)
     if "judgement" in aspects:
-        yield "judge", _both(*map(_judgement, (a, b)))
+        yield "judge", _apart(_judgement, a, b)
     if others := [aspect for aspect in aspects if aspect not in _IN_WORDS]:
         yield "and in", ", ".join(map(_named, others))
 
@@ -72,37 +73,43 @@ def _both(a: str, b: str) -> str:
     return f"{a} | {b}"
 
 
+def _apart(tell: Callable[[Any, int], str], a: Any, b: Any, digits: int = 2) -> str:
+    """Return both in words, with figures of two digits, or of so many that they are told apart."""
+    told = ((tell(a, places), tell(b, places)) for places in range(digits, 17))
+    return _both(*next((both for both in told if both[0] != both[1]), (tell(a, digits), tell(b, digits))))
+
+
 def _mind(mind: Document) -> str:
     alone = (("A", mind["only_in_a"]), ("B", mind["only_in_b"]))
     phrases = [f"on in {run} alone: {', '.join(map(in_words, names))}" for run, names in alone if names]
     for what, figure in (("W", "willingness"), ("seconds", "latency_s")):
         of_a, of_b = mind[figure]
         if of_a != of_b:
-            phrases.append(f"{what} {_both(number(of_a, 2), number(of_b, 2))}")
+            phrases.append(f"{what} {_apart(number, of_a, of_b)}")
     return "; ".join(phrases)
 
 
-def _exchange(document: Document) -> str:
+def _exchange(document: Document, digits: int) -> str:
     exchange = document.get("exchange")
     if exchange is None:
         return "–"
-    found = "named" if exchange["similarity"] is None else f"similar, {number(exchange['similarity'], 2)}"
+    found = "named" if exchange["similarity"] is None else f"similar, {number(exchange['similarity'], digits)}"
     passed = ", passed" if exchange["passed"] else ""
     return f"{exchange['asker']} → {exchange['answerer']}: {exchange['picture']} ({found}{passed})"
 
 
-def _floor(document: Document) -> str:
+def _floor(document: Document, digits: int) -> str:
     floor = document["floor"]
     if floor is None or floor["waited_s"] is None:
         return "nobody" if floor else "–"
-    return f"{document['speaker']} after {floor['waited_s']:.2f} s"
+    return f"{document['speaker']} after {number(floor['waited_s'], digits)} s"
 
 
 def _scores(a: Document, b: Document) -> str:
     largest = largest_score_difference(a, b)
     if largest is None:
         return "of other units" if a["scores"]["units"] and b["scores"]["units"] else "only one of the two was scored"
-    both = _both(f"{largest.a:.4g}", f"{largest.b:.4g}")
+    both = _apart(lambda score, digits: f"{score:.{digits}g}", largest.a, largest.b, 4)
     return f"{largest.differing} units differ, most of all {largest.unit}: {both}"
 
 
@@ -116,10 +123,10 @@ def mark_of_hand(document: Document) -> str:
     return "  ✎ rewritten by a person" if said.get("origin") == "by_hand" else ""
 
 
-def _judgement(document: Document) -> str:
+def _judgement(document: Document, digits: int) -> str:
     if mark_of_hand(document):
         return "– (not generated)"
     judgement = document["judgement"]
     judged = [candidate["inconsistency"] for candidate in judgement.values() if isinstance(candidate, dict)]
-    figures = [number(figure, 2) for figure in judged if figure is not None]
+    figures = [number(figure, digits) for figure in judged if figure is not None]
     return f"{', '.join(figures) or '–'} ({judgement['rollbacks']} rolled back)"

@@ -5,9 +5,10 @@ from datetime import timedelta
 
 from tertulia.state.album import Picture, Population
 from tertulia.state.meeting import AttendanceChange, Attendee, Meeting, Start
-from tertulia.state.records import EndedBy, RunRecord, order_of
-from tertulia.state.text import clean, counted, in_words
+from tertulia.state.records import Candidate, EndedBy, RunRecord, order_of
+from tertulia.state.text import beside, clean, counted, in_words, number
 from tertulia.views.reading.removal import retained
+from tertulia.views.reading.turns import LineDetails, parameters_of_speaker
 
 _NUMERALS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
@@ -43,6 +44,16 @@ def grouped(notes: Iterable[str], names: Iterable[str]) -> list[str]:
         f"{what}{' of ' + ', '.join(who) if who else ''}{': ' + why if why else ''}"
         for (what, why), who in people.items()
     ]
+
+
+# --- candidates -------------------------------------------------------------------------------------------------------
+
+
+def judged_in_words(candidate: Candidate, details: LineDetails) -> str:
+    """Return the figure that a judge gave a candidate, not rounded to the threshold, and those of several runs."""
+    runs = ", ".join(number(value, 2) for value in candidate.inconsistency_runs)
+    figure = beside(candidate.inconsistency, parameters_of_speaker(details).inconsistency_threshold, 3)
+    return f"{figure} ({runs})" if len(candidate.inconsistency_runs) > 1 else figure
 
 
 # --- runs -----------------------------------------------------------------------------------------------------------

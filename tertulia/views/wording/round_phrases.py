@@ -2,8 +2,9 @@
 
 from tertulia.state.cognition import BY_GRAPH, Bid, Floor, WillingnessParts
 from tertulia.state.parameters import Parameters
-from tertulia.state.text import in_words
+from tertulia.state.text import beside, in_words
 from tertulia.views.reading.rounds import AgentRound, Round
+from tertulia.views.reading.why_words import willingness_beside
 from tertulia.views.wording.phrases import silence
 
 _PARTS = tuple(WillingnessParts.model_fields)
@@ -15,9 +16,10 @@ def perception_phrase(agent: AgentRound, parameters: Parameters) -> str:
     if seen.turn is None:
         return "nothing yet: came after it was said"
     what = f"turn {seen.turn}" if seen.turn else "how it opened"
-    figures = f"relevance {seen.relevance:.2f}"
+    threshold = parameters.perception_threshold
     if not seen.noticed:
-        return f"not {what}: {figures}, below {parameters.perception_threshold:g}"
+        return f"not {what}: relevance {beside(seen.relevance, threshold)}, below {threshold:g}"
+    figures = f"relevance {seen.relevance:.2f}"
     why = "called by name" if seen.reason in (None, "named") and seen.named else seen.reason
     return f"{what}: {figures}, importance {seen.importance:.1f}{f', {why}' if why else ''}"
 
@@ -35,16 +37,8 @@ def willingness_phrase(bid: Bid, parameters: Parameters) -> str:
     sign = "≥" if bid.willing else "<"
     threshold = parameters.willingness_threshold
     assert bid.willingness is not None  # who has a phrase was asked
-    reached = f"{_beside(threshold, bid.willingness)} {sign} threshold {threshold:g}"
+    reached = f"{willingness_beside(bid.willingness, threshold)} {sign} threshold {threshold:g}"
     return f"{reached} ({moved})" if moved else reached
-
-
-def _beside(threshold: float, willingness: float) -> str:
-    """Return willingness with two digits, or so many that rounding does not bring it across the threshold."""
-    willingness = round(willingness, 9)  # so far as `reaches` looks
-    digits = range(2, 17)
-    shown = (f"{willingness:.{number}f}" for number in digits)
-    return next((text for text in shown if (float(text) < threshold) == (willingness < threshold)), f"{willingness:g}")
 
 
 def weighing_phrase(agent: AgentRound, bid: Bid, parameters: Parameters) -> str:
@@ -68,7 +62,7 @@ def race_phrase(agent: AgentRound, parameters: Parameters, floor: Floor | None =
         if bid.willingness is None:
             return "was not asked" if agent.typed is None else "stayed silent"
         threshold = parameters.willingness_threshold
-        return f"not willing: {_beside(threshold, bid.willingness)} < threshold {threshold:g}"
+        return f"not willing: {willingness_beside(bid.willingness, threshold)} < threshold {threshold:g}"
     if bid.parts is None and parameters.seat_clock == "runs":
         return "as long as they took"
     terms = f"scale {bid.latency_scale_s:.2f} s, spread {bid.latency_spread_s:.2f} s"
@@ -100,7 +94,7 @@ def floor_phrase(round: Round, parameters: Parameters) -> str:
         return "; ".join(parts)
     first_s = round.first_word_s(parameters.reevaluation_s)
     if first_s is not None:
-        parts.append(f"the first word would have come after {first_s:.2f} s")
+        parts.append(f"the first word would have come after {beside(first_s, parameters.silence_s)} s")
     elif not floor.gone:
         parts.append("nobody was willing")
     return "; ".join([*parts, silence(parameters.silence_s)])

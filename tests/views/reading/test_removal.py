@@ -8,11 +8,12 @@ from support.commands import Cli
 from support.stored import a_run
 
 import tertulia
-from tertulia.state.records import Prompt, Turn, TurnRecord, Unit
+from tertulia.state.records import Candidate, Prompt, Reply, Turn, TurnRecord, Unit
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.removal import remarks, removal_in_words
 from tertulia.views.reading.turns import LineDetails
 from tertulia.views.reading.what_if import removed_at
+from tertulia.views.wording.phrases import judged_in_words
 
 
 def details(scores: dict[str, float], factor: float, what_if: float | None = None, **parameters: Any) -> LineDetails:
@@ -110,6 +111,20 @@ def test_a_share_is_of_attention_or_of_the_scores_of_another_scorer() -> None:
     first, *_ = removal_in_words(details(scores, 0.4, nodes={"score": "shared_words"}))
     assert "40.0% of their score (" in first
     assert "40.0% of their attention (" in removal_in_words(details(scores, 0.4))[0]
+
+
+def test_a_figure_above_the_threshold_is_not_rounded_to_it() -> None:
+    turn = details({"b1": 4.0}, 0.4, inconsistency_threshold=0.05)
+    reply = Reply(text="Hm.", tokens=(), text_tokens=(0, 0), fields={})
+    candidate = Candidate(attempt=0, text="Hm.", reply=reply, origin="drawn", inconsistency=0.0502)
+    assert judged_in_words(candidate, turn) == "0.0502"
+    of_runs = candidate.model_copy(update={"inconsistency": 0.06, "inconsistency_runs": (0.04, 0.08)})
+    assert judged_in_words(of_runs, turn) == "0.060 (0.04, 0.08)"
+
+
+def test_nothing_fits_by_a_share_that_is_above_the_factor() -> None:
+    nothing = remarks(details({"b1": 59.92, "m1": 20.04, "m2": 20.04}, 0.2))["nothing"]
+    assert "the lightest of 3 removable items has 20.04% of their weight" in nothing
 
 
 def test_items_and_units_have_their_own_numbers() -> None:

@@ -184,8 +184,11 @@ def check_removal(drawn: Drawn, sentence: str) -> None:
         heaviest = max(removable, key=lambda unit: scores[unit.id])
         share = scores[heaviest.id] / sum(scores[unit.id] for unit in removable)
         is_over = heaviest not in gone and share > (record.removal_factor or 0) and not taken[5]
-        stays = f" (the heaviest one holds {percentage(share)}, so it stayed)"
-        assert (stays in sentence, "so it stayed" in sentence) == (is_over, is_over)
+        stays = re.search(r" \(the heaviest one holds ([\d.]+)%, so it stayed\)", sentence)
+        assert (stays is not None, "so it stayed" in sentence) == (is_over, is_over)
+        if stays is not None:
+            assert float(stays[1]) == pytest.approx(100 * share, abs=0.0501)
+            assert float(stays[1]) > 100 * (record.removal_factor or 0)
         assert taken[7] == ("score" if "score" in drawn.parameters.nodes else "attention")
 
 
@@ -210,11 +213,12 @@ def check_candidate(drawn: Drawn, sentence: str, in_short: bool) -> None:
     assert ("which the judge accepted" in sentence) == (accepts and len(judged) == 1)
     assert ("the first that the judge accepted" in sentence) == (accepts and len(judged) > 1)
     assert ("though the judge objected" in sentence) == (is_judged and not accepts and len(judged) == 1)
-    rejected = re.search(r"the judge rejected all (\d+) that it read and this one least", sentence)
+    rejected = re.search(r"the judge rejected all (\d+) that it read and (this one least|no other less)", sentence)
     assert (rejected is not None) == (is_judged and not accepts and len(judged) > 1)
     if rejected is not None:
         assert int(rejected[1]) == len(judged)
         assert chosen.inconsistency == min(judged)
+        assert (rejected[2] == "this one least") == (judged.count(min(judged)) == 1)
     assert ("rewritten after" in sentence) == (is_judged and chosen.origin == "rewritten")
 
 

@@ -76,6 +76,12 @@ def a_round(floor: Floor | None, **bids: Bid | None) -> Round:
             "silence followed.",
         ),
         (
+            Floor(order="self_driven", waited_s=None, looks=7),
+            {"Ann": a_bid(None, willingness=0.4996), "Bob": a_bid(None, willingness=0.3)},
+            "None of 2 wanted to speak; nearest was Ann, with 0.4996 of the 0.5 that it takes: 10 s of silence "
+            "followed.",
+        ),
+        (
             Floor(order="self_driven", waited_s=None, gone=("Ann",)),
             {"Ann": a_bid(2.0), "Bob": a_bid(None)},
             "Ann wanted to speak (1 of 2), but Ann had to leave: 10 s of silence followed.",

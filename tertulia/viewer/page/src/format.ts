@@ -5,11 +5,11 @@ export function number(value: number | null | undefined, digits = 2): string {
   return value === null || value === undefined ? "–" : value.toFixed(digits);
 }
 
-/** Return a number with as many digits, two or more, as it takes to see that it is not the other one. */
-export function besides(value: number | null | undefined, other: number): string {
-  let digits = 2;
-  while (value !== other && digits < 6 && number(value, digits) === number(other, digits)) digits += 1;
-  return number(value, digits);
+/** Return a number with so many digits, or with as many as it takes to see that it is not the other one. */
+export function besides(value: number | null | undefined, other: number | null | undefined, digits = 2): string {
+  let places = digits;
+  while (value !== other && places < 16 && number(value, places) === number(other, places)) places += 1;
+  return number(value, value === other ? digits : places);
 }
 
 /** Return by how many seconds one was behind another: `+0.21`, `−0.07`. */

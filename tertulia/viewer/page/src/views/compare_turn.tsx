@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { Term } from "../components/explained";
-import { inWords, number } from "../format";
+import { besides, inWords } from "../format";
 import { useDocument } from "../use_document";
 import type { Comparison, Mind, TurnDifference } from "./compare_documents";
 
@@ -107,8 +107,7 @@ function Scores({ scores, texts }: { scores: TurnDifference["scores"]; texts: Re
             {scores.map(({ unit, a, b }) => (
               <tr key={unit}>
                 <th scope="row" title={unit}><UnitInWords id={unit} text={texts.get(unit)} limit={120} /></th>
-                <td class="number">{a.toPrecision(4)}</td>
-                <td class="number">{b.toPrecision(4)}</td>
+                {toldApart(a, b).map((score, place) => <td key={place} class="number">{score}</td>)}
               </tr>
             ))}
           </tbody>
@@ -118,11 +117,17 @@ function Scores({ scores, texts }: { scores: TurnDifference["scores"]; texts: Re
   );
 }
 
+/** Return two scores with four digits, or with as many as tell them apart. */
+function toldApart(a: number, b: number): readonly string[] {
+  const told = Array.from({ length: 14 }, (_, more) => [a, b].map((score) => score.toPrecision(4 + more)));
+  return told.find(([of_a, of_b]) => of_a !== of_b) ?? told[0]!;
+}
+
 function Minds({ minds }: { minds: readonly Mind[] }) {
   const both = ([a, b]: readonly [number | null, number | null]) => (
     <>
-      <td class="number">{number(a)}</td>
-      <td class="number">{a === b ? "same" : number(b)}</td>
+      <td class="number">{besides(a, b)}</td>
+      <td class="number">{a === b ? "same" : besides(b, a)}</td>
     </>
   );
   return (

@@ -47,6 +47,8 @@ describe("a round in words", () => {
   it("says what was noticed, and how it was weighed", () => {
     expect(perceptionInWords(MIND, PARAMETERS)).toBe("noticed turn 3: relevance 0.58, importance 5.8, called by name");
     const unnoticed = { ...MIND, perception: { ...MIND.perception, noticed: false, relevance: 0.1, turn: 0 } };
+    const barely = { ...MIND, perception: { ...MIND.perception, noticed: false, relevance: 0.1196 } };
+    expect(perceptionInWords(barely, PARAMETERS)).toBe("did not notice turn 3: relevance 0.1196, below 0.12");
     expect(perceptionInWords(unnoticed, PARAMETERS)).toBe("did not notice how it opened: relevance 0.10, below 0.12");
   });
   it("says how everybody stood to the floor", () => {

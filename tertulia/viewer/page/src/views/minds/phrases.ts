@@ -8,7 +8,7 @@ export function perceptionInWords({ perception }: Mind, parameters: MindParamete
   const { turn, relevance, noticed, named, reason, importance } = perception;
   if (turn === null) return "nothing yet: came after it was said";
   const what = turn ? `turn ${turn}` : "how it opened";
-  if (!noticed) return `did not notice ${what}: relevance ${number(relevance)}, below ${parameters.perception_threshold}`;
+  if (!noticed) return `did not notice ${what}: relevance ${besides(relevance, parameters.perception_threshold)}, below ${parameters.perception_threshold}`;
   const why = named && (reason === null || reason === "named") ? "called by name" : reason;
   return `noticed ${what}: relevance ${number(relevance)}, importance ${number(importance, 1)}${why ? `, ${why}` : ""}`;
 }
@@ -21,8 +21,8 @@ export function outcomeInWords(mind: Mind, winner: Mind | undefined, parameters:
   if (mind.typed !== null && !mind.willing) return "stayed silent";
   if (mind.latency_s !== null) {
     const behind = winner?.latency_s === null || winner?.latency_s === undefined ? null : mind.latency_s - winner.latency_s;
-    if (behind === null) return `would have begun after ${number(mind.latency_s + ((floor?.looks ?? 1) - 1) * parameters.reevaluation_s)} s`;
-    return behind >= 0 ? `${number(behind)} s too late` : `${number(-behind)} s faster, and lost the draw`;
+    if (behind === null) return `would have begun after ${besides(mind.latency_s + ((floor?.looks ?? 1) - 1) * parameters.reevaluation_s, parameters.silence_s)} s`;
+    return behind >= 0 ? `${besides(behind, 0)} s too late` : `${besides(-behind, 0)} s faster, and lost the draw`;
   }
   if (mind.willing) return "willing, not asked";
   if (mind.willingness === null) return "was not asked";
@@ -62,7 +62,7 @@ export function floorInWords(floor: Floor | null | undefined, minds: readonly Mi
   if (floor.waited_s !== null) return `${[...parts, `first word after ${number(floor.waited_s)} s`].join("; ")}.`;
   const latencies = minds.flatMap(({ agent, latency_s }) => (latency_s === null || floor.gone.includes(agent) ? [] : [latency_s]));
   const first = (floor.looks - 1) * parameters.reevaluation_s + Math.min(...latencies);
-  if (latencies.length) parts.push(`the first word would have come after ${number(first)} s`);
+  if (latencies.length) parts.push(`the first word would have come after ${besides(first, parameters.silence_s)} s`);
   else if (!floor.gone.length) parts.push("nobody was willing");
   return `${[...parts, `${parameters.silence_s} seconds of silence`].join("; ")}.`;
 }

@@ -1,6 +1,6 @@
 /** What the judge found of candidates, and why one of them was said, in words. */
 
-import { counted, number } from "../../format";
+import { besides, counted } from "../../format";
 import type { Candidate, Making } from "../turn_documents";
 
 /** Return what drafts are weighed by, and a candidate's `information` is. */
@@ -8,9 +8,9 @@ export function measureInWords({ context_strength }: Making): string {
   return context_strength ? "information shared with the prompt" : "mean log-probability";
 }
 
-/** Return a figure of a judge: ratings have two digits behind the point, likelihoods three. */
-export function figure(value: number | null): string {
-  return number(value, value !== null && Math.abs(value) < 1 ? 3 : 2).replace("-", "−");
+/** Return a figure of a judge: ratings have two digits behind the point, likelihoods three, or what tells it from another. */
+export function figure(value: number | null, beside: number | null = null): string {
+  return besides(value, beside, value !== null && Math.abs(value) < 1 ? 3 : 2).replace("-", "−");
 }
 
 /** Return who judged the candidates and what came of it, or why nobody did. */
@@ -44,7 +44,8 @@ export function fateOf(candidate: Candidate, making: Making): string {
   const isConflict = candidate.inconsistency > threshold;
   if (!candidate.chosen) return isConflict ? "above the threshold: set aside" : "not above the threshold, but another was said";
   if (!isConflict) return making.rollbacks ? `not above the threshold, after ${counted(making.rollbacks, "rollback")}` : "not above the threshold";
-  return making.candidates.filter((other) => other.inconsistency !== null).length > 1
-    ? "all that were judged are above the threshold; this one has the lowest inconsistency"
-    : "above the threshold, but there was no other candidate";
+  const others = making.candidates.filter((other) => other.attempt !== candidate.attempt && other.inconsistency !== null);
+  if (!others.length) return "above the threshold, but there was no other candidate";
+  const isTied = others.some((other) => other.inconsistency === candidate.inconsistency);
+  return `all that were judged are above the threshold; ${isTied ? "no other has a lower" : "this one has the lowest"} inconsistency`;
 }

@@ -112,9 +112,9 @@ function Judged({ candidate, threshold, least, most }: { candidate: Candidate; t
   return (
     <div class="judged small">
       <p>
-        <Term of="inconsistency" /> <b class="number">{figure(inconsistency)}</b>
+        <Term of="inconsistency" /> <b class="number">{figure(inconsistency, threshold)}</b>
         {runs.length > 1 && <span class="muted number"> ({runs.map(figure).join(", ")})</span>}
-        {threshold !== null && <span class="number">, {inconsistency! > threshold ? "above" : "not above"} the threshold {figure(threshold)}</span>}
+        {threshold !== null && <span class="number">, {inconsistency! > threshold ? "above" : "not above"} the threshold {figure(threshold, inconsistency)}</span>}
       </p>
       <svg class="dots" width="100%" height="38" role="img" aria-label={`Inconsistency ${figure(inconsistency)}, threshold ${figure(threshold)}`}>
         <line class="axis" x1="0" x2="100%" y1="24" y2="24" />

@@ -1,6 +1,6 @@
 /** What λ removes from a prompt in words, as tertulia/reading/removal.py has it. */
 
-import { lambda } from "../../format";
+import { besides, lambda } from "../../format";
 import type { Pruning, Removal, Walk } from "../../pruning";
 import type { Making, Unit } from "../turn_documents";
 
@@ -46,7 +46,7 @@ export function remarksOn(
     const weight = isHeaviest ? Math.max(...shares) : Math.min(...shares);
     remarks.push(
       `Nothing fits under λ = ${factor}, as the ${isHeaviest ? "heaviest" : "lightest"} of ${visited.length} removable ` +
-        `items has ${(weight * 100).toFixed(1)} % of their weight` +
+        `items has ${besides(weight * 100, factor * 100, 1)} % of their weight` +
         `${isHeaviest ? ", where this walk begins and stops" : ""}: nothing is removed`,
     );
   }
