@@ -25,10 +25,11 @@ from tertulia.state.parameters import (
     Parameters,
     Reducer,
 )
+from tertulia.state.records import REHEARSAL as REHEARSAL
 from tertulia.state.records import Prompt, Reply
 
-#: The names of the stand-in without weights, and of the embedder that comes with the installation.
-REHEARSAL, EMBEDDER = "rehearsal", "minilm"
+#: The name of the embedder that comes with the installation.
+EMBEDDER = "minilm"
 
 Role = Literal["system", "user", "assistant"]
 

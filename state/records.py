@@ -368,6 +368,9 @@ class Platform(Record):
         return found + [f"{n} {self.versions.get(n, none)} instead of {before.versions.get(n, none)}" for n in changed]
 
 
+#: The name of the stand-in without weights, as model and as embedder.
+REHEARSAL = "rehearsal"
+
 #: The scenario of runs within graphs of a user's own.
 HOSTED_SCENARIO = "langgraph"
 
@@ -381,7 +384,7 @@ class RunRecord(Record):
     scenario: str
     model: str
     embedder: str
-    rehearsed: bool
+    rehearsed: bool = Field(description="whether a stand-in spoke in any of its turns, those that it shares included")
     seed: int
     parameters: dict[str, object]
     participant_models: dict[str, ParticipantModel] = Field(
@@ -400,6 +403,11 @@ class RunRecord(Record):
         default=None, description="why it finished or was interrupted; None: it is under way, or `error` tells"
     )
     created: datetime
+
+    @property
+    def is_rehearsal(self) -> bool:
+        """Whether a stand-in speaks in its own turns; a fork of a rehearsal may have a model in them."""
+        return self.rehearsed and (self.parent is None or self.model == REHEARSAL)
 
 
 def status_in_words(status: RunStatus, ended_by: EndedBy | None) -> str:

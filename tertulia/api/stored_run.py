@@ -23,6 +23,7 @@ from tertulia.state.wrong_arguments import check_argument, whole_number, with_na
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.documents import conversation_document, turn_document
 from tertulia.views.reading.exchanges import RecordedExchange, read_exchanges, spoken_turns
+from tertulia.views.reading.shared_turns import settings_of_turns
 from tertulia.views.reading.turns import LineDetails, read_turn
 from tertulia.views.wording.phrases import clock, made_with, people_line, silence
 
@@ -249,9 +250,10 @@ class Run(DrivenRun, Questioned, Checking, Exported):
 
     def _lines(self) -> Iterator[str]:
         with self._opened() as (store, run, start):
-            turns = spoken_turns(store, run.run, start)
+            turns, settings_of = spoken_turns(store, run.run, start), settings_of_turns(store, run)
         yield f"run {run.run} ({run.status}) · {run.scenario} · {people_line(start)} · {', '.join(made_with(run))}"
-        silence_s = Parameters.model_validate(run.parameters).silence_s
         for turn in turns:
-            words = silence(silence_s) if turn.speaker is None else f"{turn.speaker}: {turn.text}"
+            words = (
+                silence(settings_of(turn.turn).silence_s) if turn.speaker is None else f"{turn.speaker}: {turn.text}"
+            )
             yield f"{turn.turn:>3}  {clock(turn.sim_time_s, start)}  {words}"

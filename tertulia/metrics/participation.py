@@ -111,8 +111,8 @@ def participation(
         reasons: The reasons of willing agents, by round and agent.
     """
     count = ParticipationCount(mechanisms, bids is not None, needs is not None)
-    count.add(turns, bids or {}, needs or {}, ratings or {}, reasons or {})
-    return count.figures(people, speaking_rate_wpm, silence_s)
+    count.add(turns, bids or {}, needs or {}, ratings or {}, reasons or {}, speaking_rate_wpm, silence_s)
+    return count.figures(people)
 
 
 @dataclass
@@ -121,7 +121,7 @@ class _AgentCount:
 
     spoken: int = 0
     words: int = 0
-    spoken_words: int = 0
+    words_at: Counter[float] = field(default_factory=Counter)  # of the clock, by speaking rate
     speaking_after_silence: int = 0
     wanting: int = 0
     wanting_after_silence: int = 0
@@ -143,8 +143,8 @@ class ParticipationCount:
         """Begin with nothing; a dialogue of two has neither bids nor needs."""
         self._mechanisms, self._has_bids, self._has_needs, self._has_ratings = mechanisms, has_bids, has_needs, False
         self._agents: defaultdict[str, _AgentCount] = defaultdict(_AgentCount)
-        self._turns = self._silences = 0
-        self._last: Turn | None = None
+        self._turns, self._silences = 0, Counter[float]()  # by length
+        self._ends_s: float | None = None
         self._after_silence = -1  # the round after the last silence
 
     def add(
@@ -154,21 +154,27 @@ class ParticipationCount:
         needs: NeedsByKey,
         ratings: RatingsByKey,
         reasons: Mapping[tuple[int, str], WillingFor],
+        speaking_rate_wpm: float,
+        silence_s: float,
     ) -> None:
-        """Add the turns that follow those added before, and the records of their rounds; others are passed over."""
+        """Add the turns that follow those added before, and the records of their rounds; others are passed over.
+
+        Speaking rate and length of a silence (see `participation`) are those of these turns.
+        """
         rounds, after_silence = {turn.round for turn in turns}, {self._after_silence}
         for turn in turns:
-            self._last = turn
             if turn.speaker is None:
-                self._silences += 1
+                self._silences[silence_s] += 1
                 self._after_silence = turn.round + 1
                 after_silence.add(self._after_silence)
             else:
                 agent = self._agents[turn.speaker]
                 agent.spoken += 1
                 agent.words += len(words(turn.text))
-                agent.spoken_words += spoken_words(turn.text)
+                agent.words_at[speaking_rate_wpm] += spoken_words(turn.text)
                 agent.speaking_after_silence += turn.round in after_silence
+        if turns:
+            self._ends_s = _ends_s(turns[-1], speaking_rate_wpm, silence_s)
         self._turns += len(turns)
         for round, name in sorted(key for key in bids if key[0] in rounds):
             agent, willing = self._agents[name], bids[round, name].willing
@@ -190,21 +196,20 @@ class ParticipationCount:
                 self._agents[name].rated_off_scale += rating.is_off_scale
                 self._agents[name].ratings.add(rating.values)
 
-    def figures(self, people: Sequence[Person], speaking_rate_wpm: float, silence_s: float) -> Participation:
+    def figures(self, people: Sequence[Person]) -> Participation:
         """Return the figures of all that was added (see `participation`)."""
-        spoken = sum(agent.spoken_words for agent in self._agents.values())
-        agents = [self._figures(person, self._agents[person.agent], spoken, speaking_rate_wpm) for person in people]
-        ends_s = None if self._last is None else _ends_s(self._last, speaking_rate_wpm, silence_s)
+        total_s = _speaking_time_s(sum((agent.words_at for agent in self._agents.values()), Counter[float]()))
+        agents = [self._figures(person, self._agents[person.agent], total_s) for person in people]
         return Participation(
             agents=tuple(agents),
             turns=self._turns,
-            silences=self._silences,
-            silence_s=self._silences * silence_s,
-            sim_minutes=None if ends_s is None else ends_s / 60,
+            silences=self._silences.total(),
+            silence_s=sum(number * length_s for length_s, number in self._silences.items()),
+            sim_minutes=None if self._ends_s is None else self._ends_s / 60,
             evenness=evenness(agent.spoken for agent in agents if agent.decisions != 0),
         )
 
-    def _figures(self, person: Person, count: _AgentCount, total_spoken: int, speaking_rate_wpm: float) -> AgentFigures:
+    def _figures(self, person: Person, count: _AgentCount, total_s: float) -> AgentFigures:
         bids: dict[str, Any] = {}
         if self._has_bids:
             reasons = {reason: count.wanting_for[reason] for reason in get_args(WillingFor)}
@@ -230,9 +235,9 @@ class ParticipationCount:
             mechanisms=on_off if self._has_needs else None,
             speaking_after_silence=count.speaking_after_silence,
             words=count.words,
-            speaking_time_s=count.spoken_words / speaking_rate_wpm * 60,
-            share_of_utterances=_share(count.spoken, self._turns - self._silences),
-            share_of_speaking_time=_share(count.spoken_words, total_spoken),
+            speaking_time_s=_speaking_time_s(count.words_at),
+            share_of_utterances=_share(count.spoken, self._turns - self._silences.total()),
+            share_of_speaking_time=_share(_speaking_time_s(count.words_at), total_s),
         )
 
 
@@ -249,8 +254,13 @@ def evenness(counts: Iterable[int]) -> float | None:
     return sum(share * math.log(1 / share) for share in shares) / math.log(len(counts))
 
 
-def _share(part: int, whole: int) -> float | None:
+def _share(part: float, whole: float) -> float | None:
     return part / whole if whole else None
+
+
+def _speaking_time_s(words: Mapping[float, int]) -> float:
+    """Return the time for words, by their rate in words per minute."""
+    return sum(number / rate_wpm * 60 for rate_wpm, number in words.items())
 
 
 def _ends_s(turn: Turn, speaking_rate_wpm: float, silence_s: float) -> float:

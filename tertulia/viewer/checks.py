@@ -10,6 +10,7 @@ from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.turn import turn_page
 from tertulia.viewer.sent import sent_json
 from tertulia.viewer.store_reader import StoreReader
+from tertulia.views.reading.shared_turns import as_it_was
 
 #: Measures the loss of a turn's line without each unit that it leaned on, and keeps that in the store. It takes a
 #: store, a run, a turn, and the part of an exchange, or the agent of a meeting whose thought is meant; empty for the
@@ -46,7 +47,7 @@ class Checker:
 
     def _measure(self, store: SqlStore, run: str, turn: int, part: str) -> None:
         record = store.run(run)
-        if record.rehearsed:
+        if as_it_was(store, record, turn).rehearsed:
             raise UsageError(f"run {record.run} was rehearsed: no model said its lines, so there is nothing to measure")
         store.check_writable()
         self._check(store, record.run, turn, part)

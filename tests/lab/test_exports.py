@@ -386,7 +386,12 @@ def test_a_table_has_a_row_for_each_turn_of_each_run(export: Callable[..., Any],
         of_run = [row for row in rows if row["run"] == name]
         assert [[row["speaker"], row["text"]] for row in of_run if row["speaker"]] == said(run)
         assert {row["seed"] for row in of_run} == {str(run.seed)}
-        assert {float(row["removal_factor"]) for row in of_run} == {run.parameters.removal_factor}
+        first = run.parent[1] if run.parent else 1  # what came before was made with its parent's λ
+        own = {float(row["removal_factor"]) for row in of_run if int(row["turn"]) >= first}
+        assert own == {run.parameters.removal_factor}
+        if run.parent:
+            shared = {float(row["removal_factor"]) for row in of_run if int(row["turn"]) < first}
+            assert shared == {runs.store.run(run.parent[0]).parameters.removal_factor}
         assert {row["turn"] for row in of_run} == {str(turn.turn) for turn in run.turns}
     assert export(*kinds, "--csv", "-").out == written
     assert export(*kinds, "--format", "csv").out == written

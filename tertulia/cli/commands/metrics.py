@@ -91,7 +91,7 @@ def _measured(
     from tertulia.views.measuring.measurement import measure_cases
 
     records = (run for given in (cases, against) if given for runs in given.runs.values() for run in runs)
-    recorded = (run.embedder for run in records if not run.rehearsed)  # else a run and its exported file would differ
+    recorded = (run.embedder for run in records if not run.is_rehearsal)  # else a run and its export would differ
     opened = open_embedding_model(embedder, "" if embedder else embedder_of(recorded))
     model = open_language_model(fluency, Parameters()) if fluency else None
     with status_line(f"measuring {sum(map(len, cases.dialogues.values()))} dialogues"):

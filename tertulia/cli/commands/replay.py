@@ -16,12 +16,12 @@ from tertulia.cli.views.live import print_heading, print_round_thoughts, print_t
 from tertulia.runs.driving.stopping import way_on_of_run
 from tertulia.state.errors import UsageError
 from tertulia.state.meeting import Start
-from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord, Turn
 from tertulia.state.store import Store
 from tertulia.views.reading.actions import shown_turns
 from tertulia.views.reading.replaying import recording_document, select_turns
 from tertulia.views.reading.rewritten import rewritten_turns
+from tertulia.views.reading.shared_turns import settings_of_turns
 
 #: Without --speed: so many times as fast as the simulated clock, and no pause longer than this.
 _PLEASANT_SPEED = 4.0
@@ -78,12 +78,12 @@ def replay(
 def _play(
     store: Store, run: RunRecord, start: Start, turns: Iterator[Turn], thoughts: bool, edited: Container[int]
 ) -> None:
-    silence_s = Parameters.model_validate(run.parameters).silence_s
+    settings_of = settings_of_turns(store, run)
     print_heading(start, run)
     before: Turn | None = None
     for turn in turns:
         (shown,) = shown_turns(store, run, [turn])
-        print_turn_of(store, run.run, shown, start, silence_s, before, turn.turn in edited)
+        print_turn_of(store, run.run, shown, start, settings_of(turn.turn).silence_s, before, turn.turn in edited)
         before = turn
         if thoughts:
             print_round_thoughts(store, run, turn.round)

@@ -11,6 +11,7 @@ from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.errors import UsageError, nearest_hint
 from tertulia.storage.parts.search import KINDS
 from tertulia.storage.parts.search import search as search_passages
+from tertulia.views.reading.shared_turns import as_it_was
 from tertulia.views.wording.phrases import REHEARSED
 
 _VERBS = {"utterance": "says", "thought": "thinks", "memory": "remembers"}
@@ -45,7 +46,7 @@ def search(
         kinds = tuple(name for name in KINDS if kind is None or name in kind)
         passages = search_passages(opened.file, query, of_run, kinds, limit + 1)
         of_towns = "; a town's memories: tertulia days SIM --agent NAME" if opened.simulations.all() else ""
-        rehearsed = {run for run in {passage.run for passage in passages} if opened.run(run).rehearsed}
+        rehearsed = {of.run for of in passages if as_it_was(opened, opened.run(of.run), of.turn).rehearsed}
     if len(passages) > limit:
         passages = passages[:limit]
         progress().print(f"there is more than these {limit}; --limit shows it")

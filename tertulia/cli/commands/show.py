@@ -38,6 +38,7 @@ from tertulia.views.reading.documents import (
 from tertulia.views.reading.exchanges import read_exchanges, read_journey
 from tertulia.views.reading.rewritten import rewritten_turns
 from tertulia.views.reading.rounds import find_agent
+from tertulia.views.reading.shared_turns import as_it_was
 from tertulia.views.reading.timeline import read_timeline
 from tertulia.views.reading.traces import read_visits, visits_document
 from tertulia.views.reading.turns import TurnDetails, read_turn
@@ -168,17 +169,17 @@ def _show_journey(store: SqlStore, run: RunRecord, start: Start, picture: str, a
 def _show_cost(
     store: SqlStore, run: RunRecord, turn: int | None, agent: str | None, prices: Prices, as_json: bool
 ) -> None:
-    calls = calls_paid(store, run, turn, agent)
+    calls, was = calls_paid(store, run, turn, agent), as_it_was(store, run, run.turns + 1 if turn is None else turn)
     if as_json:
-        costs = cost_document(calls, not run.rehearsed, prices)
+        costs = cost_document(calls, not was.rehearsed, prices)
         print_json({"schema_version": SCHEMA_VERSION, "run": run.run, **costs})
         return
     console = data()
-    mark_rehearsed(console, run.rehearsed)
+    mark_rehearsed(console, was.rehearsed)
     if run.parent and turn is None:
         shared = f"since the fork at turn {run.parent[1]}; what came before was paid by {run.parent[0]}"
         console.print(plain(shared, "dim"))
-    print_cost(console, calls, not run.rehearsed, prices)
+    print_cost(console, calls, not was.rehearsed, prices)
 
 
 def _show_conversation(store: SqlStore, run: RunRecord, start: Start, agent: str | None, as_json: bool) -> None:

@@ -8,13 +8,13 @@ from tertulia.cli.views.album import print_exchanges
 from tertulia.cli.views.cognition import print_calls, print_character
 from tertulia.state.album import Population
 from tertulia.state.meeting import Meeting, Start
-from tertulia.state.parameters import Parameters
 from tertulia.state.records import Case, RunRecord, status_in_words
 from tertulia.state.store import Store
 from tertulia.views.reading.actions import shown_turns
 from tertulia.views.reading.exchanges import read_exchanges
 from tertulia.views.reading.rewritten import rewritten_turns
 from tertulia.views.reading.rounds import calls_of, read_characters
+from tertulia.views.reading.shared_turns import settings_of_turns
 from tertulia.views.reading.timeline import turns_with_opening
 from tertulia.views.reading.unsent import unsent_in_words
 from tertulia.views.wording.phrases import grouped, made_with, people_line
@@ -40,11 +40,11 @@ def print_run(console: Console, store: Store, run: RunRecord, start: Start) -> N
     if isinstance(start, Population):
         print_exchanges(console, read_exchanges(store, run.run, start), start)
         return
-    silence_s = Parameters.model_validate(run.parameters).silence_s
+    settings_of = settings_of_turns(store, run)
     turns = turns_with_opening(store, run.run, start)
     edited = rewritten_turns(store, run.run, turns)
     for before, turn in zip([None, *turns], shown_turns(store, run, turns), strict=False):
-        print_turn(console, turn, start, silence_s, before, turn.turn in edited)
+        print_turn(console, turn, start, settings_of(turn.turn).silence_s, before, turn.turn in edited)
 
 
 def print_opening(console: Console, store: Store, run: RunRecord, meeting: Meeting, agent: str | None) -> None:

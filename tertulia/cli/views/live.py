@@ -6,7 +6,6 @@ from tertulia.cli.views.album import print_exchange
 from tertulia.cli.views.cognition import print_thoughts
 from tertulia.state.album import Population
 from tertulia.state.meeting import Meeting, Start
-from tertulia.state.parameters import Parameters
 from tertulia.state.records import Case, RunRecord, Turn
 from tertulia.state.store import Store
 from tertulia.state.text import counted
@@ -14,7 +13,8 @@ from tertulia.state.town import Encounter, Simulation
 from tertulia.views.reading.agreements import mark_of
 from tertulia.views.reading.exchanges import read_exchanges
 from tertulia.views.reading.rounds import read_round
-from tertulia.views.wording.phrases import REHEARSED, people_line, settings
+from tertulia.views.reading.shared_turns import settings_of_turns
+from tertulia.views.wording.phrases import REHEARSED, people_line, rehearsal_in_words, settings
 
 
 def print_heading(start: Start, run: RunRecord) -> None:
@@ -26,7 +26,7 @@ def print_heading(start: Start, run: RunRecord) -> None:
     else:
         place = f", {start.place}" if start.place else ""
         console.print(plain(f"{people_line(start)}, {start.time:%A %d %B %Y, %H:%M}{place}", "bold"))
-    console.print(plain(", ".join([*settings(run), *([REHEARSED] if run.rehearsed else [])]), "dim"))
+    console.print(plain(", ".join([*settings(run), *rehearsal_in_words(run)]), "dim"))
     console.print()
     if isinstance(start, Meeting) and start.opening_turn is not None:
         print_turn(console, start.opening_turn, start)
@@ -49,7 +49,7 @@ def print_round_thoughts(store: Store, run: RunRecord, round: int) -> None:
     """Print thoughts, mechanisms and the race of a round of a meeting."""
     start = store.start(run.run)
     if isinstance(start, Meeting):
-        print_thoughts(data(), read_round(store, run.run, round, start), Parameters.model_validate(run.parameters))
+        print_thoughts(data(), read_round(store, run, round, start), settings_of_turns(store, run)(round))
 
 
 def print_town(simulation: Simulation) -> None:

@@ -10,7 +10,6 @@ from rich.text import Text
 from tertulia.cli.terminal.lines import utterance
 from tertulia.cli.terminal.output import plain
 from tertulia.state.meeting import AttendanceChange, Meeting, Start
-from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord, status_in_words
 from tertulia.state.text import clean
 from tertulia.views.reading.timeline import Thought, TimelineTurn, attendance_changes, changes_before
@@ -30,11 +29,10 @@ def print_timeline(console: Console, run: RunRecord, start: Start, timeline: Seq
         table.add_column("thought (→ got the floor, · wanted it)", ratio=1, overflow="fold")
     turns = [entry.turn for entry in timeline]
     changes = attendance_changes(start, turns)
-    silence_s = Parameters.model_validate(run.parameters).silence_s
     for entry, due in zip(timeline, changes_before(turns, changes), strict=True):
         for change in due:
             table.add_row(clock(change.sim_time_s, start), Text(attendance(change), "magenta"))
-        cells = [Text(clock(entry.turn.sim_time_s, start)), utterance(entry.turn, silence_s, entry.edited)]
+        cells = [Text(clock(entry.turn.sim_time_s, start)), utterance(entry.turn, entry.silence_s, entry.edited)]
         table.add_row(*cells, *([_thoughts(entry.thoughts)] if has_thoughts else []))
     console.print(table)
     if not has_thoughts:

@@ -19,6 +19,7 @@ from tertulia.views.reading.documents import run_document, start_document, turn_
 from tertulia.views.reading.exchanges import each_line
 from tertulia.views.reading.platforms import platforms_document
 from tertulia.views.reading.rounds import read_characters
+from tertulia.views.reading.shared_turns import stretch_among, stretches
 from tertulia.views.reading.turns import read_turn
 
 #: The formats in which runs are exported (`tertulia.views.measuring.dialogue_formats`).
@@ -86,9 +87,11 @@ def _table(store: Store, runs: Iterable[RunRecord]) -> Iterator[Sequence[object]
     yield *_RUN_COLUMNS, "removal_factor", *_TRIAL_COLUMNS, *_TURN_COLUMNS
     for run in runs:
         trial = [None if run.trial is None else getattr(run.trial, name) for name in _TRIAL_COLUMNS]
-        about = [*(getattr(run, name) for name in _RUN_COLUMNS), run.parameters.get("removal_factor"), *trial]
+        found = stretches(store, run)
         for turn in each_line(store, run.run, store.start(run.run)):
-            yield *about, *(getattr(turn, name) for name in _TURN_COLUMNS)
+            was = stretch_among(found, turn.turn).run
+            made_with = [*(getattr(was, name) for name in _RUN_COLUMNS), was.parameters.get("removal_factor")]
+            yield *made_with, *trial, *(getattr(turn, name) for name in _TURN_COLUMNS)
 
 
 def _personas(start: Start, speakers: Collection[str]) -> dict[str, Document]:

@@ -26,6 +26,7 @@ from tertulia.state.records import HasWithheld, RunRecord, Trial
 from tertulia.state.text import shell_argument
 from tertulia.views.reading.hosted import is_of_own_graph
 from tertulia.views.reading.platforms import precision_to_keep
+from tertulia.views.reading.shared_turns import stretches
 
 if TYPE_CHECKING:
     from tertulia.models.cohort import CohortBatches
@@ -240,6 +241,11 @@ def store_run(store: "SqlStore", plan: RunPlan, engines: Engines, run: str | Non
         for picture in plan.pictures:
             store.save_picture(picture)
         record = new_record(run or store.new_run_id(), plan, engines)
+        if plan.parent is not None:
+            before = stretches(store, store.run(plan.parent[0]))
+            end = plan.parent[1] + record.rewritten
+            shared = (stretch.run.rehearsed for stretch in before if stretch.first < end)
+            record = record.model_copy(update={"rehearsed": record.rehearsed or any(shared)})
         store.create_run(record, plan.start)
         if plan.words is not None and plan.parent is not None:
             from tertulia.nodes.conversation.seat import write_by_hand

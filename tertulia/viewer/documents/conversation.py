@@ -19,6 +19,7 @@ from tertulia.views.reading.documents import fields_of, run_document
 from tertulia.views.reading.exchanges import RecordedExchange, read_exchanges
 from tertulia.views.reading.listing import date_of
 from tertulia.views.reading.run_lines import run_lines
+from tertulia.views.reading.shared_turns import settings_of_turns
 from tertulia.views.reading.timeline import read_timeline
 
 #: Forks that a run's page names; it has a link to all runs.
@@ -82,7 +83,7 @@ def turns_page(store: SqlStore, run: str, after: int = -1, to: int | None = None
     """
     record = store.run(run)
     start = store.start(record.run)
-    parameters = Parameters.model_validate(record.parameters)
+    settings_of = settings_of_turns(store, record)
     first = max(1, after + 1)
     summaries = store.summaries(record.run, first, to)
     bids = _bids(store, record, start, first, to)
@@ -93,7 +94,7 @@ def turns_page(store: SqlStore, run: str, after: int = -1, to: int | None = None
     turns = [*([opening] if opening else []), *store.turns(record.run, first, to)]
     lines = lines_with_actions(store, record, turns)
     rows = [
-        _turn_row(turn, start, parameters, lines.get(turn.turn, turn.text))
+        _turn_row(turn, start, settings_of(turn.turn), lines.get(turn.turn, turn.text))
         | _making(summaries.get(turn.turn))
         | {"bids": bids.get(turn.round, [])}
         | ({"exchange": _exchange(exchanges[turn.turn])} if turn.turn in exchanges else {})

@@ -8,6 +8,7 @@ from tertulia.views.measuring.costs import calls_in_brief, cost_document
 from tertulia.views.reading.actions import with_actions
 from tertulia.views.reading.documents import turn_document
 from tertulia.views.reading.removal import retained, whole_of_share
+from tertulia.views.reading.shared_turns import as_it_was
 from tertulia.views.reading.traces import read_visits, visits_document
 from tertulia.views.reading.turns import LineDetails, parameters_of_speaker, read_turn
 from tertulia.views.reading.what_if import placebo_of
@@ -98,5 +99,6 @@ def states_page(store: SqlStore, run: str, turn: int) -> Document:
 def cost_page(store: SqlStore, run: str, turn: int | None = None) -> Document:
     """Return the cost of the calls of a turn, or of a whole run."""
     record = store.run(run)
-    costs = cost_document(calls_in_brief(store, record, turn), not record.rehearsed)
+    was = as_it_was(store, record, record.turns + 1 if turn is None else turn)
+    costs = cost_document(calls_in_brief(store, record, turn), not was.rehearsed)
     return {"schema_version": SCHEMA_VERSION, "run": record.run, **costs}

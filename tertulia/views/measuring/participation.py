@@ -14,6 +14,7 @@ from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord, Turn, order_of
 from tertulia.state.store import Store
 from tertulia.views.reading.rounds import read_characters
+from tertulia.views.reading.shared_turns import by_stretch
 
 
 def read_participation(store: Store, run: RunRecord, start: Start, first: int = 1) -> Participation:
@@ -35,11 +36,18 @@ def empty_count(start: Start) -> ParticipationCount:
 
 
 def add_turns(store: Store, run: RunRecord, start: Start, count: ParticipationCount, turns: Sequence[Turn]) -> None:
-    """Add the next turns of a run to its counts, with the cognition of their rounds."""
-    if not isinstance(start, Meeting) or not turns:
-        count.add(turns, {}, {}, {}, {})
-        return
+    """Add the next turns of a run to its counts, with the cognition of their rounds, each with its own settings."""
+    for stretch, there in by_stretch(store, run, turns):
+        of_maker = start if stretch.maker == run.run else store.start(stretch.maker)
+        _add_stretch(store, stretch.run, of_maker, count, there)
+
+
+def _add_stretch(store: Store, run: RunRecord, start: Start, count: ParticipationCount, turns: Sequence[Turn]) -> None:
+    """Add turns that were made with the same settings."""
     parameters = Parameters.model_validate(run.parameters)
+    if not isinstance(start, Meeting):
+        count.add(turns, {}, {}, {}, {}, parameters.speaking_rate_wpm, parameters.silence_s)
+        return
     between = turns[0].round, turns[-1].round
     bids = store.steps(run.run, "bid", Bid, *between)
     found = {key: why_willing(bid, start.participant(key[1]).weights, parameters) for key, bid in bids.items()}
@@ -49,19 +57,20 @@ def add_turns(store: Store, run: RunRecord, start: Start, count: ParticipationCo
         needs=store.steps(run.run, "choose_mechanisms", InformationNeed, *between),
         ratings=store.steps(run.run, "decide", WillingnessRatings, *between),
         reasons={key: reason for key, reason in found.items() if reason is not None},
+        speaking_rate_wpm=parameters.speaking_rate_wpm,
+        silence_s=parameters.silence_s,
     )
 
 
 def participation_so_far(store: Store, run: RunRecord, start: Start, count: ParticipationCount) -> Participation:
     """Return the figures of a run from its counts."""
-    parameters = Parameters.model_validate(run.parameters)
     people = [Person(agent=name) for name in start.names]
     if isinstance(start, Meeting):
-        characters = read_characters(store, run.run)
+        characters, parameters = read_characters(store, run.run), Parameters.model_validate(run.parameters)
         people = [
             _person(attendee, characters.get(attendee.persona.name), parameters) for attendee in start.participants
         ]
-    return count.figures(people, parameters.speaking_rate_wpm, parameters.silence_s)
+    return count.figures(people)
 
 
 def _person(attendee: Attendee, character: Character | None, parameters: Parameters) -> Person:

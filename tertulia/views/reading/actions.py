@@ -6,18 +6,20 @@ from tertulia.prompts.renaming import renaming_of
 from tertulia.state.records import Candidate, RunRecord, Turn
 from tertulia.state.store import Store
 from tertulia.state.text import one_line
+from tertulia.views.reading.shared_turns import by_stretch
 
 
 def lines_with_actions(store: Store, run: RunRecord, turns: Sequence[Turn]) -> dict[int, str]:
     """Return by number of turn the line as it was written, for those of a run whose actions were set apart."""
-    if run.parameters.get("actions") != "apart":
-        return {}
     lines: dict[int, str] = {}
-    for number in (turn.turn for turn in turns if turn.turn and turn.speaker is not None):
-        chosen = store.turn_record(run.run, number).chosen
-        for candidate in store.candidates(run.run, number):
-            if candidate.attempt == chosen and (line := with_actions(store, run, candidate)) is not None:
-                lines[number] = line
+    for stretch, there in by_stretch(store, run, turns):
+        if stretch.run.parameters.get("actions") != "apart":
+            continue
+        for number in (turn.turn for turn in there if turn.speaker is not None):
+            chosen = store.turn_record(run.run, number).chosen
+            for candidate in store.candidates(run.run, number):
+                if candidate.attempt == chosen and (line := with_actions(store, stretch.run, candidate)) is not None:
+                    lines[number] = line
     return lines
 
 

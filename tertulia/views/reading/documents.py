@@ -20,6 +20,7 @@ from tertulia.views.reading.platforms import platforms_document
 from tertulia.views.reading.removal import remarks
 from tertulia.views.reading.rewritten import rewritten_turns
 from tertulia.views.reading.rounds import AgentRound, calls_of, read_characters, read_round
+from tertulia.views.reading.shared_turns import as_it_was
 from tertulia.views.reading.turns import LineDetails, ThoughtDetails, TurnDetails, as_written, parameters_of
 from tertulia.views.reading.unsent import sent_document
 from tertulia.views.reading.why import why_said, why_turn
@@ -151,9 +152,9 @@ def agent_in_run_document(store: Store, run: RunRecord, start: Start, agent: str
     """Return the utterances or exchanges of an agent in a run and, in a meeting, their cognition."""
     cognition = []
     if isinstance(start, Meeting):
-        rounds = (read_round(store, run.run, number, start) for number in range(1, run.turns + 1))
+        rounds = (read_round(store, run, number, start) for number in range(1, run.turns + 1))
         cognition = [
-            {"round": round.round, **agent_document(present, parameters_of(run, agent))}
+            {"round": round.round, **agent_document(present, parameters_of(as_it_was(store, run, round.round), agent))}
             for round in rounds
             for present in round.agents
             if present.agent == agent

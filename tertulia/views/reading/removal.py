@@ -207,7 +207,7 @@ def notes_of_turn(context: Context, turn: int) -> Iterator[tuple[str, str]]:
     yield from _lengths_without_items(lengths, prompt)
     details = LineDetails(run=run, record=record, prompt=prompt, candidates=(), removed=frozenset(record.removed))
     # The weights of a rehearsal are random: the heaviest unit, and the share reached, say nothing about the prompt.
-    of_weights = {"heavy", "reached"} if run.rehearsed else set()
+    of_weights = {"heavy", "reached"} if run.is_rehearsal else set()
     yield from ((kind, text) for kind, text in remarks(details).items() if kind not in of_weights)
 
 

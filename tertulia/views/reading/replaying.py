@@ -9,6 +9,7 @@ from tertulia.state.records import RunRecord, Turn
 from tertulia.state.store import Store
 from tertulia.views.reading.documents import agent_document, run_document, turn_rows
 from tertulia.views.reading.rounds import read_round
+from tertulia.views.reading.shared_turns import as_it_was
 from tertulia.views.reading.turns import parameters_of
 
 
@@ -36,6 +37,6 @@ def recording_document(
     rows = [row for row in turn_rows(store, run, start) if row["turn"] in wanted]
     if thoughts and isinstance(start, Meeting):
         for row, turn in zip(rows, turns, strict=True):
-            agents = read_round(store, run.run, turn.round, start).agents
-            row["cognition"] = [agent_document(agent, parameters_of(run, agent.agent)) for agent in agents]
+            agents, was = read_round(store, run, turn.round, start).agents, as_it_was(store, run, turn.round)
+            row["cognition"] = [agent_document(agent, parameters_of(was, agent.agent)) for agent in agents]
     return run_document(store, run, start) | {"turns": rows}

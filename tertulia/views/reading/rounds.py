@@ -19,8 +19,10 @@ from tertulia.state.cognition import (
 from tertulia.state.errors import NotFoundError, nearest_hint
 from tertulia.state.meeting import Attendee, Meeting, Start, WillingnessWeights
 from tertulia.state.names import is_same_name
+from tertulia.state.records import RunRecord
 from tertulia.state.seat import Answer
 from tertulia.state.store import StepsOfRound, Store
+from tertulia.views.reading.shared_turns import stretch_with
 
 
 @dataclass(frozen=True)
@@ -100,10 +102,13 @@ def active_mechanisms(need: InformationNeed | None) -> list[str]:
     return [name for name, choice in need.mechanisms.items() if choice.active] if need else []
 
 
-def read_round(store: Store, run: str, round: int, meeting: Meeting) -> Round:
-    """Return a round of a run."""
-    steps, characters = store.steps_of_round(run, round), read_characters(store, run)
-    before = store.steps(run, "bid", Bid, round - 1, round - 1)
+def read_round(store: Store, run: RunRecord, round: int, meeting: Meeting) -> Round:
+    """Return a round of a run, with the people as they were in it."""
+    maker = stretch_with(store, run, round).maker
+    if maker != run.run and isinstance(start := store.start(maker), Meeting):
+        meeting = start
+    steps, characters = store.steps_of_round(run.run, round), read_characters(store, maker)
+    before = store.steps(run.run, "bid", Bid, round - 1, round - 1)
     agents = (
         _read_agent(steps, meeting.participant(name), characters.get(name), before.get((round - 1, name)))
         for name in meeting.names

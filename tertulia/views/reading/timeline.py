@@ -11,6 +11,7 @@ from tertulia.state.records import Case, RunRecord, Turn, order_of
 from tertulia.state.store import Store
 from tertulia.views.reading.exchanges import spoken_turns
 from tertulia.views.reading.rewritten import rewritten_turns
+from tertulia.views.reading.shared_turns import settings_of_turns
 
 
 @dataclass(frozen=True)
@@ -25,11 +26,12 @@ class Thought:
 
 @dataclass(frozen=True)
 class TimelineTurn:
-    """A turn with the thoughts of its round, and whether a person rewrote its line."""
+    """A turn with the thoughts of its round, whether a person rewrote its line, and the length of a silence then."""
 
     turn: Turn
     thoughts: tuple[Thought, ...]
-    edited: bool = False
+    edited: bool
+    silence_s: float
 
 
 def read_timeline(store: Store, run: str, start: Start, agents: Sequence[str] = ()) -> list[TimelineTurn]:
@@ -38,10 +40,11 @@ def read_timeline(store: Store, run: str, start: Start, agents: Sequence[str] = 
     Args:
         agents: All thoughts of these are returned; if empty, those of whoever spoke or was willing.
     """
+    settings = settings_of_turns(store, store.run(run))
     if not isinstance(start, Meeting):
         turns = spoken_turns(store, run, start)
         edited = rewritten_turns(store, run, turns) if isinstance(start, Case) else ()
-        return [TimelineTurn(turn, (), turn.turn in edited) for turn in turns]
+        return [TimelineTurn(turn, (), turn.turn in edited, settings(turn.turn).silence_s) for turn in turns]
     turns = turns_with_opening(store, run, start)
     edited = rewritten_turns(store, run, turns)
     thoughts: dict[int, list[Thought]] = {}
@@ -59,6 +62,7 @@ def read_timeline(store: Store, run: str, start: Start, agents: Sequence[str] = 
             turn,
             tuple(sorted(thoughts.get(turn.round, ()), key=lambda thought: not thought.won)),
             turn.turn in edited,
+            settings(turn.turn).silence_s,
         )
         for turn in turns
     ]

@@ -14,6 +14,7 @@ from tertulia.state.observed import Rewritten
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import HOSTED_SCENARIO, RunRecord
 from tertulia.state.store import Store
+from tertulia.views.reading.shared_turns import as_it_was
 
 #: The nodes of a cognition that write or follow the texts of an assessment.
 _HAVE_TEXTS = ("assess", "after_assess", "decide")
@@ -54,7 +55,7 @@ def read_visits(
     if node is not None:
         visits = _executions_of(store, run, visits, node, turn)
     chosen = [of for of in visits if agent in (None, of[1].agent or of[1].before.get("speaker"))]
-    return [(number, _as_given(store, run, visit)) for number, visit in chosen]
+    return [(number, _as_given(store, as_it_was(store, run, number), visit)) for number, visit in chosen]
 
 
 def _rewritings(

@@ -21,6 +21,7 @@ from tertulia.views.reading.exchanges import RecordedExchange, read_exchanges
 from tertulia.views.reading.factor_reason import FactorReason, read_factor_reason
 from tertulia.views.reading.faults import faults_by_part
 from tertulia.views.reading.rounds import Round, calls_of, read_round
+from tertulia.views.reading.shared_turns import stretch_with
 from tertulia.views.reading.what_if import removed_at
 
 
@@ -29,6 +30,7 @@ class LineDetails:
     """A line and its making: the line of a turn, a part of an exchange, or a thought.
 
     Attributes:
+        run: With the settings, models and seed that the line was made with (`as_it_was`).
         prompt: The full prompt; `None` for a silence, and for a line that was written by hand.
         candidates: In the order of their attempts.
         removed: Ids of the units that were removed, or would be at `what_if`.
@@ -181,7 +183,8 @@ def read_turn(
         NotFoundError: There is no such turn, the agent was not present, or the turn has no scores for another λ.
         UsageError: λ is out of its range.
     """
-    record = store.turn_record(run.run, number)
+    record, stretch = store.turn_record(run.run, number), stretch_with(store, run, number)
+    run, start = stretch.run, start if stretch.maker == run.run else store.start(stretch.maker)
     faults = faults_by_part(store, run, start, record)
 
     def details_of(kind: type[Line], record: TurnRecord, part: str) -> Line:
@@ -191,7 +194,7 @@ def read_turn(
     details = details_of(TurnDetails, record, "")
     there = None
     if isinstance(start, Meeting):
-        round = read_round(store, run.run, record.turn.round, start)
+        round = read_round(store, run, record.turn.round, start)
         details = replace(details, round=round, thoughts=thoughts_read(store, details, round, start, reader))
         there = [present.agent for present in round.agents]
     elif isinstance(start, Population):

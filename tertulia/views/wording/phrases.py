@@ -82,7 +82,14 @@ REHEARSED = "rehearsed: a stand-in speaks, not a model"
 
 def made_with(run: RunRecord) -> list[str]:
     """Return the phrases of `settings`, and whether the run is rehearsed."""
-    return [*settings(run), *(["rehearsed"] if run.rehearsed else [])]
+    mark = "rehearsed" if run.is_rehearsal else "rehearsed in part"
+    return [*settings(run), *([mark] if run.rehearsed else [])]
+
+
+def rehearsal_in_words(run: RunRecord) -> list[str]:
+    """Return what is said of a run whose words no model made, or some of them; nothing if a model made all."""
+    in_part = "rehearsed in part: a stand-in speaks in turns before the fork, not a model"
+    return [REHEARSED if run.is_rehearsal else in_part] if run.rehearsed else []
 
 
 def asked_diversity(run: RunRecord) -> str | None:

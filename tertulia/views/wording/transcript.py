@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 
 from tertulia.state.album import PARTS, Population, Villager
 from tertulia.state.meeting import AttendanceChange, Attendee, Meeting, Start
-from tertulia.state.parameters import Parameters
 from tertulia.state.records import Participant, RunRecord, Turn, status_in_words
 from tertulia.state.spoken import parts_of
 from tertulia.state.store import Store
@@ -20,6 +19,7 @@ from tertulia.views.reading.actions import shown_turns
 from tertulia.views.reading.exchanges import by_round, read_exchanges
 from tertulia.views.reading.removal import retained
 from tertulia.views.reading.rounds import AgentRound
+from tertulia.views.reading.shared_turns import settings_of_turns
 from tertulia.views.reading.timeline import attendance_changes, changes_before, turns_with_opening
 from tertulia.views.reading.turns import LineDetails, TurnDetails, read_turn
 from tertulia.views.reading.why import why_said, why_turn
@@ -52,7 +52,7 @@ def transcript(store: Store, run: RunRecord, start: Start, thoughts: bool) -> It
     """Yield the lines of a transcript, with thoughts, bids and removed units under every turn if wanted."""
     yield from _heading(run, start)
     yield from ("## The conversation", "")
-    silence_s = Parameters.model_validate(run.parameters).silence_s
+    settings_of = settings_of_turns(store, run)
     if isinstance(start, Population):
         yield from _exchanges(store, run, start, thoughts)
         yield from _settings(run)
@@ -61,7 +61,7 @@ def transcript(store: Store, run: RunRecord, start: Start, thoughts: bool) -> It
     for turn, changes in zip(turns, changes_before(turns, attendance_changes(start, turns)), strict=True):
         for change in changes:
             yield from (_attendance_change(change, start), "")
-        yield from (_utterance(turn, start, silence_s), "")
+        yield from (_utterance(turn, start, settings_of(turn.turn).silence_s), "")
         if thoughts and turn.turn:
             lines = list(_behind(read_turn(store, run, start, turn.turn)))
             yield from lines
@@ -110,7 +110,8 @@ def _heading(run: RunRecord, start: Start) -> Iterator[str]:
     yield from (_person(participant) for participant in _people(start))
     yield ""
     if run.rehearsed:
-        yield from ("> **Rehearsed:** a stand-in without weights spoke here, not a language model.", "")
+        which = "" if run.is_rehearsal else " in part"
+        yield from (f"> **Rehearsed{which}:** a stand-in without weights spoke here, not a language model.", "")
     yield from (f"**Made with** {escaped(', '.join(settings(run)))}", "")
     state = status_in_words(run.status, run.ended_by) + (f": {escaped(run.error)}" if run.error else "")
     yield from (f"**{'At' if run.status == 'finished' else 'Not at'} its end:** the run is {state}", "")
