@@ -1,7 +1,7 @@
 """Measure the units that pruning removed, and the inconsistency of utterances before and after revision.
 
-Shares are of a prompt, and averaged over prompts: a turn in which nothing was removed counts with 0. Turns without a
-prompt (silences, and lines written by hand) do not count.
+Shares are of a prompt, and averaged over prompts: a turn in which nothing was removed counts with 0, in the share of
+attention only if it was scored. Turns without a prompt (silences, and lines written by hand) do not count.
 
 Source: APP §3.2, Fig. 3b (removal ratios); APP §4.2, Fig. 7a (inconsistency before and after revision).
 """
@@ -24,6 +24,7 @@ class Removal(Record):
     """
 
     prompts: int = Field(description="number of prompts")
+    scored: int = Field(description="those of them whose removable items have scores: attention is averaged over them")
     items: float | None = Field(description="removed items over removable items")
     words: float | None = Field(description="words of the removed items over those of the removable items")
     attention: float | None = Field(
@@ -60,12 +61,13 @@ def removal_of(record: TurnRecord, prompt: Prompt | None) -> Removal | None:
         total = sum(weights.get(unit, 0) for unit in units)
         return sum(weights.get(unit, 0) for unit in units if unit in removed) / total if total else None
 
-    even = dict.fromkeys(everything, 1)
+    even, attention = dict.fromkeys(everything, 1), share(removable, scores)
     return Removal(
         prompts=1,
+        scored=int(attention is not None),
         items=share(removable, even),
         words=share(removable, counts),
-        attention=share(removable, scores),
+        attention=attention,
         units_of_prompt=share(everything, even),
         words_of_prompt=share(everything, counts),
         attention_of_prompt=share(everything, scores),
@@ -79,7 +81,7 @@ def _length(text: str) -> int:
 
 def mean_removal(removals: Iterable[Removal | None]) -> Removal:
     """Return the mean of each share over the prompts that have it, every prompt alike; turns without one are `None`."""
-    return mean_record(Removal, [removal for removal in removals if removal is not None], ("prompts",))
+    return mean_record(Removal, [removal for removal in removals if removal is not None], ("prompts", "scored"))
 
 
 def inconsistency_of(record: TurnRecord, candidates: Sequence[Candidate]) -> Inconsistency:

@@ -34,7 +34,7 @@ def test_shares_of_what_was_removed() -> None:
     assert unscored is not None
     assert (unscored.items, unscored.words, unscored.attention) == (0, 0, None)
     mean = mean_removal([found, None, unscored])
-    assert (mean.prompts, mean.items, mean.attention) == (2, 1 / 3, 6 / 8)
+    assert (mean.prompts, mean.items, mean.scored, mean.attention) == (2, 1 / 3, 1, 6 / 8)
     assert removal_of(a_turn_record(), None) is None
     assert mean_removal([None]).items is None
     fixed = Prompt(units=PROMPT.units[-1:], speaker="Ana", layout="single_message")
