@@ -10,27 +10,38 @@ from tertulia.views.reading.documents import turn_document
 from tertulia.views.reading.removal import retained, whole_of_share
 from tertulia.views.reading.shared_turns import as_it_was
 from tertulia.views.reading.traces import read_visits, visits_document
-from tertulia.views.reading.turns import LineDetails, parameters_of_speaker, read_turn
+from tertulia.views.reading.turns import LineDetails, TurnDetails, parameters_of, parameters_of_speaker, read_turn
 from tertulia.views.reading.what_if import placebo_of
 
 #: The most scorers of one prompt side by side, with the turn's own.
 _SCORERS_AT_MOST = 5
+#: The parameters that minds are shown with.
+_OF_MINDS = {
+    *("willingness_threshold", "perception_threshold", "latency_form", "reevaluation_s", "silence_s", "seat_clock"),
+    "order",
+}
 
 
 def turn_page(store: SqlStore, run: str, turn: int) -> Document:
     """Return the document of `show --turn --json` with the data that the page needs to move λ.
 
     That is for the turn and each of its parts: the order and the walk of removal, the recorded λ, the threshold of the
-    judge, and the scores of the same prompt by other scorers in other runs.
+    judge, and the scores of the same prompt by other scorers in other runs. `made_with` says whether a stand-in spoke
+    there, and has the parameters that its minds are shown with: a fork shares turns that were made with others.
     """
     record = store.run(run)
     details = read_turn(store, record, store.start(record.run), turn)
     document = turn_document(store, details)
-    document |= _removal(store, details, "") | _spoken(store, details, document)
+    document |= {"made_with": _made_with(details)} | _removal(store, details, "") | _spoken(store, details, document)
     for part, of_part in details.parts.items():
         making = document["parts"][part]
         making |= _removal(store, of_part, part) | _spoken(store, of_part, making)
     return document
+
+
+def _made_with(details: TurnDetails) -> Document:
+    parameters = parameters_of(details.run, "").model_dump(mode="json", include=_OF_MINDS)
+    return {"rehearsed": details.run.rehearsed, "parameters": {} if details.round is None else parameters}
 
 
 def _spoken(store: SqlStore, details: LineDetails, making: Document) -> Document:

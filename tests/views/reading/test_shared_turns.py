@@ -97,6 +97,9 @@ def test_shared_rounds_are_told_by_the_settings_and_the_people_of_that_time(cli:
     fork = forked(cli, parent, *CHANGES_OF_MEETING)
     for number in range(1, AT):
         assert told(cli, fork, number) == told(cli, parent, number)
+    with SqlStore.open("tertulia.db") as store:
+        made_with = [turn.turn_page(store, fork, number)["made_with"]["parameters"] for number in (AT - 1, AT)]
+    assert [made["silence_s"] for made in made_with] == [10, 4]
     thoughts = [cli("replay", run, "--to", str(AT - 1), "--thoughts").out.split("\n\n", 2)[2] for run in (parent, fork)]
     assert thoughts[0] == thoughts[1]
     for agent in ("Bob", "Cindy"):
@@ -196,6 +199,7 @@ def test_a_fork_by_a_model_has_rehearsed_turns_before_it(
     assert phrases.made_with(fork)[-1] == "rehearsed in part"
     assert "rehearsed: the figures mean nothing" in cli("stats", fork.run).out
     with SqlStore.open("tertulia.db") as store:
+        assert turn.turn_page(store, fork.run, 2)["made_with"] == {"rehearsed": True, "parameters": {}}
         assert not shared_turns.as_it_was(store, fork, AT).rehearsed
 
 

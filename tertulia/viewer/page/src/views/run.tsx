@@ -87,7 +87,7 @@ function Heading({ run, status }: { run: RunInFull; status: string }) {
       </h1>
       {run.label && <span class="tag data run-label">{run.label}</span>}
       <Status status={status} endedBy={status === run.status ? run.ended_by : null} />
-      {run.rehearsed && <span class="tag" title="A stand-in spoke, not a language model.">rehearsed</span>}
+      {run.rehearsed && <span class="tag" title="A stand-in spoke, not a language model.">{run.parent && run.model !== "rehearsal" ? "rehearsed in part" : "rehearsed"}</span>}
       <span class="new-line" />
       {run.first_line && <p class="words first-line data" title={run.first_line}><span class="visually-hidden">First line: </span>{run.first_line}</p>}
       {isNarrow ? <Brief run={run} /> : <Facts of={facts} />}

@@ -41,21 +41,24 @@ function Turn({ run, document }: { run: Run; document: TurnDocument }) {
   const asked = (query.pane ?? usual) as Pane;
   const pane = panes.includes(asked) ? asked : usual;
   const making = partOf(document, query.part);
+  // A turn that a fork shares was made with its parent's settings.
+  const was = { ...run, rehearsed: document.made_with.rehearsed };
+  const ofMinds = { ...was, parameters: { ...run.parameters, ...document.made_with.parameters } };
   const links = panes.map((name) => [TITLES[name], hrefOf(path, { ...query, turn: document.turn, pane: name })] as const);
   return (
     <>
       <Head run={run} document={document} making={making}>
-        <Answer run={run} document={document} making={making} part={making === document ? "" : query.part!} withUnits={pane === "minds"} />
+        <Answer run={was} document={document} making={making} part={making === document ? "" : query.part!} withUnits={pane === "minds"} />
       </Head>
       {document.parts && <PartChooser document={document} chosen={query.part} />}
       <Tabs label="How the turn came about" links={links} shown={TITLES[pane]} />
       <div class="pane stack">
         {asked !== pane && <Notice><p>This turn has no {asked}; its {TITLES[usual].toLowerCase()} {usual === "minds" ? "are" : "is"} shown instead.</p></Notice>}
-        {pane === "prompt" && <PromptPane key={making.prompt} run={run} making={making} />}
+        {pane === "prompt" && <PromptPane key={making.prompt} run={was} making={making} />}
         {pane === "candidates" && <CandidatesPane making={making} />}
-        {pane === "minds" && <RoundMinds run={run} turn={document.turn} />}
+        {pane === "minds" && <RoundMinds run={ofMinds} turn={document.turn} />}
         {pane === "states" && <StatesPane key={document.turn} run={run} turn={document.turn} />}
-        {pane === "cost" && <CostPane run={run} turn={document.turn} />}
+        {pane === "cost" && <CostPane run={was} turn={document.turn} />}
       </div>
     </>
   );

@@ -109,6 +109,8 @@ export interface Exchange {
 
 export interface TurnDocument extends Making {
   readonly round: number;
+  /** Whether a stand-in spoke, and the parameters of a meeting that its minds are shown with. */
+  readonly made_with: { readonly rehearsed: boolean; readonly parameters: Readonly<Record<string, unknown>> };
   readonly cognition?: readonly unknown[];
   readonly exchange?: Exchange;
   readonly parts?: Readonly<Record<string, Making>>;
