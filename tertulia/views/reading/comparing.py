@@ -1,8 +1,7 @@
 """Comparison of two runs: their settings, their first difference, and how varied each is."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from tertulia.state.documents import SCHEMA_VERSION, Document
@@ -21,6 +20,7 @@ from tertulia.views.reading.differences import (
     switched_on,
 )
 from tertulia.views.reading.exchanges import spoken_turns
+from tertulia.views.reading.shared_turns import settings_of_turns
 from tertulia.views.reading.turn_documents import Document as TurnDocument
 
 _WITHHELD = ("start", "withheld")
@@ -33,6 +33,7 @@ class RunComparison:
     Attributes:
         turns: Their utterances; an answer of an album chat follows its question.
         comparison: Their differences; of one turn alone if `turn` is set.
+        settings: The parameters with which each made a turn.
         turn: The only turn that was compared.
     """
 
@@ -40,6 +41,7 @@ class RunComparison:
     starts: tuple[Start, Start]
     turns: tuple[list[Turn], list[Turn]]
     comparison: Comparison
+    settings: tuple[Callable[[int], Parameters], Callable[[int], Parameters]]
     turn: int | None = None
 
     @property
@@ -60,10 +62,9 @@ class RunComparison:
         where = f"they part at {parting}" if parting else "all turns are the same, what they were made with is not"
         return f"<runs {a} and {b}: {where}, {len(self.comparison.differing)} turns differ>"
 
-    @cached_property
-    def silences_s(self) -> tuple[float, float]:
-        """The length of a recorded silence in each run, in seconds."""
-        first, second = (Parameters.model_validate(run.parameters).silence_s for run in self.runs)
+    def silences_s(self, turn: int) -> tuple[float, float]:
+        """Return the length of a recorded silence in a turn of each run, in seconds."""
+        first, second = (settings_of(turn).silence_s for settings_of in self.settings)
         return first, second
 
 
@@ -83,7 +84,14 @@ def compare(store: SqlStore, a: str, b: str, turn: int | None = None) -> RunComp
     comparison = compare_runs(store, *runs)
     if turn is not None:
         comparison = Comparison((), (_turn_of(comparison, runs, turn),))
-    return RunComparison(runs, starts, turns, comparison, turn)
+    return RunComparison(runs, starts, turns, comparison, settings_of_both(store, runs), turn)
+
+
+def settings_of_both(
+    store: SqlStore, runs: tuple[RunRecord, RunRecord]
+) -> tuple[Callable[[int], Parameters], Callable[[int], Parameters]]:
+    """Return for each run a function that returns the parameters with which a turn was made."""
+    return settings_of_turns(store, runs[0]), settings_of_turns(store, runs[1])
 
 
 def _turn_of(comparison: Comparison, runs: tuple[RunRecord, RunRecord], number: int) -> TurnComparison:

@@ -5,7 +5,7 @@ from itertools import takewhile
 
 from tertulia.state.records import RunRecord
 from tertulia.storage.store import SqlStore
-from tertulia.views.reading.comparing import RunComparison
+from tertulia.views.reading.comparing import RunComparison, settings_of_both
 from tertulia.views.reading.differences import (
     Comparison,
     TurnComparison,
@@ -48,7 +48,9 @@ def _comparison(
     a, b = runs
     starts = (store.start(a.run), store.start(b.run))
     settings = settings_that_differ_in(a, starts[0], b, starts[1]) if with_settings else ()
-    return RunComparison(runs, starts, ([], []), Comparison(tuple(settings), tuple(turns)))
+    return RunComparison(
+        runs, starts, ([], []), Comparison(tuple(settings), tuple(turns)), settings_of_both(store, runs)
+    )
 
 
 def _compared_in_steps(

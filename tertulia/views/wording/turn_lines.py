@@ -20,7 +20,12 @@ def turn_lines(turn: TurnComparison, compared: RunComparison) -> Iterator[str]:
         yield f"turn {turn.turn}"
         texts = [(left or beside or {})["text"] for left, beside in ((turn.a, turn.b), (turn.b, turn.a))]
         for name, document, passages, start, silence_s in zip(
-            "AB", (turn.a, turn.b), word_differences(*texts), compared.starts, compared.silences_s, strict=True
+            "AB",
+            (turn.a, turn.b),
+            word_differences(*texts),
+            compared.starts,
+            compared.silences_s(turn.turn),
+            strict=True,
         ):
             yield f"  {_utterance_line(name, document, passages, start, silence_s)}"
     else:

@@ -147,6 +147,13 @@ def test_a_silence_has_its_own_length_wherever_a_conversation_is_told(cli: Cli, 
     ]
     for text in shown:
         assert text.count("… ten seconds of silence") == len(silent)
+    other = str(cli("run", *MEETING, "--seed", "4", "--rehearse", "--json").json["run"])
+    compared = [cli("diff", run, other).out for run in (parent, fork)]
+    assert [text.count("four seconds of silence") for text in compared] == [
+        0,
+        cli("show", fork).out.count("four seconds"),
+    ]
+    assert "ten seconds of silence" in compared[1]
     with SqlStore.open("tertulia.db") as store:
         rows = conversation.turns_page(store, fork, to=len(turns))["turns"]
         assert rows == conversation.turns_page(store, parent)["turns"]
