@@ -141,8 +141,12 @@ def _reason(details: LineDetails, made: Sequence[Candidate], chosen: Candidate) 
         if chosen.reply.information is None or (parameters.drafts or 1) == 1:
             return ""
         # Faults count before the measure, the name of the speaker among them.
-        best = "the one that shares most with its prompt" if parameters.context_strength else "the likeliest"
-        return f"of its drafts with the fewest faults {best}"
+        drafts = "of its drafts with the fewest faults"
+        return (
+            f"the one {drafts} that shares most with its prompt"
+            if parameters.context_strength
+            else f"the likeliest {drafts}"
+        )
     if threshold is None or not (details.record.removed or parameters.persona_check):
         return ""
     rewritten = "rewritten after the judge objected" if chosen.origin == "rewritten" else ""
