@@ -29,7 +29,7 @@ def write_export(
     path = Path(path_of("out", out))
     if path == Path("-"):
         raise refusal("out", str(path), "the name of a file or a folder is expected")
-    with force_as_argument(), handle.opened() as store:
+    with force_as_argument(), handle.opened() as store, store.reading():
         export = Export(store, runs(store), format, path, force)
         export.write()
     return tuple(export.files)

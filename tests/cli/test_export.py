@@ -18,7 +18,9 @@ from support.group_stored import NAMES, ROUNDS, a_meeting, write_meeting
 from support.stored import a_run
 from support.town_stored import write_town
 
-from tertulia.state.records import Turn, TurnRecord
+from tertulia.state.cognition import Call
+from tertulia.state.records import RunRecord, Turn, TurnRecord
+from tertulia.state.store import Store
 from tertulia.state.text import clean
 from tertulia.storage.store import SqlStore
 from tertulia.views.wording.transcript import escaped, transcript
@@ -80,6 +82,26 @@ def test_every_call_is_there_with_its_prompt(cli: Cli, store: SqlStore) -> None:
 
 
 # --- a table ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_that_goes_on_is_exported_as_it_was_at_one_moment(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tertulia.runs.files import exporting
+
+    cli("run", "team_building", "--rehearse", "--rounds", "4", "--max-calls", "20")
+    calls_and_payers = exporting.calls_and_payers
+
+    def meanwhile(store: Store, run: RunRecord) -> Iterator[tuple[Call, bool]]:
+        found = [*calls_and_payers(store, run)]
+        if (done := cli("resume", run.run, "--max-calls", "1000")).code:
+            raise AssertionError(done.err)
+        return iter(found)
+
+    before = cli("show", "@last", "--json").json
+    monkeypatch.setattr(exporting, "calls_and_payers", meanwhile)
+    cli("export", "@last", "--jsonl", "run.jsonl")
+    turns = [line["turn"] for line in lines_of(Path("run.jsonl").read_text(encoding="utf-8")) if line["kind"] == "turn"]
+    assert turns == [turn["turn"] for turn in before["turns"]]
+    assert len(cli("show", "@last", "--json").json["turns"]) > len(turns)
 
 
 def test_a_town_is_a_table_of_its_conversations(cli: Cli, store: SqlStore) -> None:

@@ -83,7 +83,7 @@ def export(
     if out is not None and format is None:
         raise UsageError(f"--out {out} needs --format; give {', '.join(FORMATS)}")
     named = {"jsonl": jsonl, "csv": csv, "markdown": markdown, "html": html}
-    with SqlStore.open(path, create=False) as opened:
+    with SqlStore.open(path, create=False) as opened, opened.reading():  # of a run that goes on, whole turns
         records = chosen_runs(opened, run or (), experiment)
         further = None if format is None else Export(opened, records, format, out or STANDARD_OUTPUT, force)
         others = further.files if further else []
