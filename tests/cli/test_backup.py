@@ -71,6 +71,16 @@ def test_what_can_not_be_backed_up_is_told(cli: Cli) -> None:
     assert sorted(file.name for file in Path().iterdir()) == ["link.db", "monday.db", "tertulia.db"]
 
 
+def test_a_store_of_two_names_is_backed_up_and_restored(cli: Cli) -> None:
+    first = rehearse(cli)
+    os.link("tertulia.db", "other.db")
+    cli("run", "tidewell", "--rehearse").complains(1, "tertulia backup COPY --store tertulia.db")
+    cli("backup", "monday.db")
+    assert cli("restore", "monday.db").code == 0
+    assert runs(cli) == [first]
+    assert len({first, rehearse(cli)}) == 2
+
+
 def test_what_is_no_backup_is_refused_and_changes_nothing(cli: Cli) -> None:
     rehearse(cli)
     cli("backup", "monday.db")

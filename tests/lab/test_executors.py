@@ -129,6 +129,17 @@ def test_a_cohort_that_kills_its_workers_fails_and_the_others_go_on(
     assert sorted(end.status for end in ends if isinstance(end, RunEnded)) == ["failed"] * 2 + ["finished"] * 2
 
 
+@pytest.mark.parametrize("chosen", [None, "chosen"])
+def test_shards_lie_at_one_place_for_a_link_to_the_store(tmp_path: Path, chosen: str | None) -> None:
+    Path(tmp_path / "link.db").symlink_to("store.db")
+    Path(tmp_path / "folder").symlink_to(tmp_path)
+    with SqlStore.open(tmp_path / "store.db", create=True) as store:
+        folder = ShardFolder.of(store, "grid", tmp_path, chosen)
+        for name in ("link.db", "folder/store.db"):
+            with SqlStore.open(tmp_path / name) as linked:
+                assert ShardFolder.of(linked, "grid", tmp_path, chosen).path.resolve() == folder.path.resolve()
+
+
 @pytest.mark.full
 def test_only_one_command_runs_an_experiment(store: SqlStore) -> None:
     with experiment_lock(store, "grid"), pytest.raises(StorageError, match="experiment 'grid' is being driven"):

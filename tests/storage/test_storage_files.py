@@ -211,6 +211,41 @@ def test_the_lock_holds_within_a_process_and_is_freed_by_an_error(path: Path) ->
     assert [file.name for file in path.parent.iterdir()] == ["tertulia.db"]
 
 
+def test_a_link_to_a_store_has_the_locks_of_the_store(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "elsewhere" / "link.db"
+    link.symlink_to(path)
+    with SqlStore.open(path, create=True) as store, SqlStore.open(link) as linked:
+        driven = pytest.raises(StorageError, match="k3f9 is being driven by another thread")
+        with store.drive_lock("k3f9"):
+            assert linked.drivers().is_driven("k3f9")
+            with driven, linked.drive_lock("k3f9"):
+                pass
+        path.with_name(f"{path.name}.x2ab.lock").touch()
+        linked.clear_locks()
+    assert [file for file in tmp_path.rglob("*") if file.is_file()] == [path, link]
+
+
+def test_a_store_of_two_names_is_read_and_not_written(path: Path) -> None:
+    with SqlStore.open(path, create=True) as store:
+        store.create_run(a_run(), a_case())
+    other = path.with_name("other.db")
+    os.link(path, other)
+    refused = pytest.raises(StorageError, match=r"other.db has 2 names .*remove the other names.*tertulia backup")
+    with SqlStore.open(other) as store:
+        assert [run.run for run in store.runs()] == ["k3f9"]
+        with refused:
+            store.check_writable()
+        with refused, store.drive_lock("k3f9"):
+            pass
+        with refused:
+            store.set_status("k3f9", "interrupted")
+        path.unlink()
+        store.set_status("k3f9", "interrupted")
+        os.link(other, path)  # this process keeps the log of the name that it has
+        store.set_status("k3f9", "finished")
+
+
 def test_a_lock_file_removed_between_opening_and_locking_is_made_anew(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

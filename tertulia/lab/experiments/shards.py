@@ -18,7 +18,7 @@ from tertulia.storage.addresses import ServerAddress
 from tertulia.storage.faults import UnavailableError
 from tertulia.storage.merging.carrying import SourceError
 from tertulia.storage.merging.stores import merge
-from tertulia.storage.sqlite.locks import clear_locks, drive_lock
+from tertulia.storage.sqlite.locks import clear_locks, drive_lock, real_path
 from tertulia.storage.stop_requests import StopRequests, digest_of, experiment_key
 from tertulia.storage.store import SqlStore
 
@@ -73,13 +73,13 @@ class ShardFolder:
         For a store that is no local file it is in the cache.
         """
         path = store.path
-        of_both = digest_of(str(path) if isinstance(path, ServerAddress) else os.path.abspath(path), experiment)
+        of_both = digest_of(str(path) if isinstance(path, ServerAddress) else os.path.realpath(path), experiment)
         if chosen is not None and not is_address(chosen):
             return cls(Path(chosen) / of_both)
         address = None if chosen is None else f"{chosen.rstrip('/')}/{of_both}"
         if isinstance(path, ServerAddress):
             return cls(cache / "shards" / of_both, address)
-        path = Path(path)
+        path = real_path(Path(path))
         return cls(path.with_name(f"{path.name}{_FOLDER_ENDING}") / digest_of(experiment), address)
 
     def fetch(self, name: str | None = None) -> None:

@@ -5,7 +5,7 @@ import sqlite3
 import tempfile
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from tertulia.state.errors import StorageError
@@ -34,6 +34,8 @@ class StoreConnection(sqlite3.Connection):
 
     _path: Path | None = None
     _file = (0, 0)
+    #: How many names the file had when it was opened; one that it gets later does no harm to this process.
+    _names = 1
     #: When the file last changed, at the last transaction that began; and at the last one with a new generation, `None`
     #: if the file may have changed since at what its file system takes for the same time.
     _changed: tuple[int, int] | None = None
@@ -43,7 +45,7 @@ class StoreConnection(sqlite3.Connection):
     def note_path(self, path: Path) -> None:
         """Note the file at a path as the one that is open here."""
         status = os.stat(path)
-        self._path, self._file = path, (status.st_dev, status.st_ino)
+        self._path, self._file, self._names = path, (status.st_dev, status.st_ino), status.st_nlink
         with _lock:
             _rescued.pop(self._file, None)  # of a former file with this number
 
@@ -52,7 +54,9 @@ class StoreConnection(sqlite3.Connection):
 
         Raises:
             ReplacedError: The path is another file; nothing was begun.
+            StorageError: The file has several names; likewise.
         """
+        self.check_names()
         # IMMEDIATE: a transaction that only reads at first could not wait for another writer later.
         try:
             self.execute("BEGIN IMMEDIATE")
@@ -79,6 +83,19 @@ class StoreConnection(sqlite3.Connection):
         """Roll back."""
         super().rollback()
         self._changed = self._advanced
+
+    def check_names(self) -> None:
+        """Raise `StorageError` if the file is not to be written, as it has several names (hard links)."""
+        if self._path is None or self._names < 2:
+            return
+        with suppress(OSError):
+            self._names = os.stat(self._path).st_nlink
+        if self._names > 1:
+            raise StorageError(
+                f"{self._path} has {self._names} names (hard links), and SQLite keeps a log for each, so writing would "
+                "destroy the store; remove the other names, or make a copy: tertulia backup COPY --store "
+                f"{path_argument(str(self._path))}"
+            )
 
     def check_path(self) -> None:
         """Raise `ReplacedError` if the path is no longer the file that is open here."""

@@ -267,6 +267,7 @@ class StoreFile(Database):
     @override
     def drive_lock(self, run: str) -> AbstractContextManager[None]:
         # A store in memory has no other driver.
+        self._connection.check_names()
         self._has_driven = True
         return nullcontext() if self.path == MEMORY else drive_lock(Path(self.path), run)
 
@@ -324,6 +325,7 @@ class StoreFile(Database):
         place = self.path if os.path.exists(self.path) else Path(self.path).parent
         if self.path != MEMORY and not os.access(place, os.W_OK):
             raise StorageError(UNWRITABLE.format(path=self.path))
+        self._connection.check_names()
 
     @override
     def compact(self) -> None:

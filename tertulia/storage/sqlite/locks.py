@@ -30,7 +30,7 @@ def drive_lock(store: Path, run: str) -> Iterator[None]:
     Raises:
         StorageError: Another driver has the run (the message names its process), or no file can be made there.
     """
-    path = _path_of(store, run)
+    path = _path_of(real_path(store), run)
     try:
         lock = _locked(path, run)
     except OSError as error:
@@ -48,12 +48,18 @@ def drive_lock(store: Path, run: str) -> Iterator[None]:
 
 def clear_locks(store: Path) -> None:
     """Remove the lock files that killed drivers have left."""
+    store = real_path(store)
     for path in store.parent.glob(f"{glob.escape(store.name)}.*.lock"):
         run = path.name.removeprefix(f"{store.name}.").removesuffix(".lock")
         with suppress(OSError, StorageError):  # held, or not ours to remove
             if path.is_file() and path.stat().st_size <= _LONGEST and re.fullmatch(rb"\d*", path.read_bytes()):
                 with drive_lock(store, run):
                     pass
+
+
+def real_path(store: Path) -> Path:
+    """Return the path of the file itself for a link to a store, which has its locks and shards under one name."""
+    return Path(os.path.realpath(store)) if store.is_symlink() else store
 
 
 def _path_of(store: Path, run: str) -> Path:
@@ -108,7 +114,7 @@ class Drivers:
 
     def __init__(self, store: Path) -> None:
         """Take the store file."""
-        self._store = store
+        self._store = real_path(store)
         self._free: dict[str, tuple[int, int]] = {}
 
     def is_driven(self, run: str) -> bool:
