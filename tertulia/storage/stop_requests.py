@@ -38,7 +38,7 @@ def experiment_key(experiment: str) -> str:
 
 def digest_of(*names: str) -> str:
     """Return a short digest of names, which can be part of the name of a file."""
-    return hashlib.blake2b("\0".join(names).encode(), digest_size=6).hexdigest()
+    return hashlib.blake2b("\0".join(names).encode(errors="surrogateescape"), digest_size=6).hexdigest()
 
 
 def ask_run(store: SqlStore, run: str, who: str) -> bool:

@@ -140,6 +140,13 @@ def test_shards_lie_at_one_place_for_a_link_to_the_store(tmp_path: Path, chosen:
                 assert ShardFolder.of(linked, "grid", tmp_path, chosen).path.resolve() == folder.path.resolve()
 
 
+def test_shards_have_a_place_for_a_store_in_a_folder_whose_name_is_not_utf_8(tmp_path: Path) -> None:
+    (university := tmp_path / "Universit\udce4t").mkdir()
+    with SqlStore.open(university / "store.db", create=True) as store:
+        chosen = str(tmp_path / "chosen")
+        assert ShardFolder.of(store, "grid", tmp_path, chosen) == ShardFolder.of(store, "grid", tmp_path, chosen)
+
+
 @pytest.mark.full
 def test_only_one_command_runs_an_experiment(store: SqlStore) -> None:
     with experiment_lock(store, "grid"), pytest.raises(StorageError, match="experiment 'grid' is being driven"):
