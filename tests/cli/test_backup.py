@@ -1,9 +1,12 @@
 """`backup` and `restore`: a copy that is a moment of the store, and the way back to it."""
 
 import os
+import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from contextlib import closing
 from pathlib import Path
 
@@ -15,6 +18,8 @@ import tertulia as tt
 from tertulia.runs.files.backups import back_up, restore
 from tertulia.state.errors import UsageError
 from tertulia.storage.store import SqlStore
+
+ROOT = Path(__file__).parents[2]
 
 
 def rehearse(cli: Cli, *arguments: str) -> str:
@@ -44,16 +49,81 @@ def test_a_store_comes_back_and_the_former_one_is_kept(cli: Cli) -> None:
     ]
 
 
-def test_the_log_of_a_killed_run_stays_with_the_former_store(cli: Cli) -> None:
-    first = rehearse(cli)
+_COMMITS_AND_DIES = (
+    "import os, sys, sqlite3; c = sqlite3.connect(sys.argv[1]); c.execute(\"UPDATE runs SET label = 'x'\"); "
+    "c.commit(); os._exit(9)"
+)
+
+
+def labels(store: Path) -> list[tuple[str]]:
+    """Return the labels of a copy of a store, which thus stays as it is."""
+    with tempfile.TemporaryDirectory() as folder:
+        for ending in ("", "-wal"):
+            if Path(f"{store}{ending}").exists():
+                shutil.copyfile(f"{store}{ending}", f"{folder}/copy{ending}")
+        with closing(sqlite3.connect(f"{folder}/copy")) as connection:
+            return connection.execute("SELECT label FROM runs").fetchall()
+
+
+def killed_store(cli: Cli) -> str:
+    """Make a store with its log, of a process that was killed, and a backup of before; return the id of its run."""
+    run = rehearse(cli)
     cli("backup", "monday.db")
-    code = "import os, sys, sqlite3; c = sqlite3.connect(sys.argv[1]); c.execute(\"UPDATE runs SET label = 'x'\"); "
-    subprocess.run([sys.executable, "-c", f"{code} c.commit(); os._exit(9)", "tertulia.db"], check=False)
+    subprocess.run([sys.executable, "-c", _COMMITS_AND_DIES, "tertulia.db"], check=False)
     assert Path("tertulia.db-wal").exists()
+    return run
+
+
+def test_the_log_of_a_killed_run_goes_into_the_former_store(cli: Cli) -> None:
+    run = killed_store(cli)
     cli("restore", "monday.db")
-    assert not Path("tertulia.db-wal").exists()
-    assert Path("tertulia.db.before-wal").exists()
-    assert runs(cli) == [first]
+    assert sorted(file.name for file in Path().iterdir()) == ["monday.db", "tertulia.db", "tertulia.db.before"]
+    assert (labels(Path("tertulia.db")), labels(Path("tertulia.db.before"))) == ([(None,)], [("x",)])
+    assert runs(cli) == [run]
+
+
+def test_the_log_of_a_damaged_store_stays_beside_it(cli: Cli) -> None:
+    killed_store(cli)
+    log = Path("tertulia.db-wal").read_bytes()
+    Path("tertulia.db").write_bytes(b"no store" * 1000)
+    cli("restore", "monday.db")
+    assert Path("tertulia.db.before-wal").read_bytes() == log
+    assert Path("tertulia.db.before").read_bytes() == b"no store" * 1000
+
+
+_KILLED = """
+import os, sys
+from pathlib import Path
+from tertulia.runs.files import backups
+at, number, calls = int(sys.argv[1]), int(sys.argv[2]), []
+def counted(function):
+    def call(*arguments, **options):
+        calls.append(function)
+        if len(calls) == at:
+            os.kill(os.getpid(), number)
+        return function(*arguments, **options)
+    return call
+for name in ("link", "rename", "replace"):
+    setattr(os, name, counted(getattr(os, name)))
+backups.restore(Path("monday.db"), Path("tertulia.db"))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("at", [1, 2])
+def test_a_restore_that_is_killed_leaves_one_whole_store_or_both(cli: Cli, at: int, number: int) -> None:
+    killed_store(cli)
+    command = [sys.executable, "-c", _KILLED, str(at), str(int(number))]
+    assert subprocess.run(command, check=False, env=os.environ | {"PYTHONPATH": str(ROOT)}).returncode == -number
+    before = Path("tertulia.db.before")
+    if labels(Path("tertulia.db")) == [(None,)]:
+        assert labels(before) == [("x",)]
+    else:
+        assert labels(Path("tertulia.db")) == [("x",)]
+        assert number == signal.SIGKILL
+    cli("restore", "monday.db")
+    assert (labels(Path("tertulia.db")), labels(before)) == ([(None,)], [("x",)])
+    assert not Path("tertulia.db").samefile(before)
 
 
 def test_what_can_not_be_backed_up_is_told(cli: Cli) -> None:

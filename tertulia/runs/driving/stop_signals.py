@@ -65,6 +65,16 @@ def reacting(react: Reaction) -> Iterator[None]:
             signal.raise_signal(number)
 
 
+@contextmanager
+def held_signals() -> Iterator[None]:
+    """Hold stop signals back inside, for a few steps of which all or none are to be done."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, stop_signals())
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _hear(number: int, frame: FrameType | None) -> None:
     global _heard_at
     now = time.monotonic()

@@ -7,10 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from tertulia.runs.driving.stop_signals import held_signals
 from tertulia.state.errors import NotFoundError, StorageError, UsageError
 from tertulia.state.written_files import check_file, refuse_link, replacing
 from tertulia.storage.addresses import StoreAddress
-from tertulia.storage.faults import damaged, storage_faults
+from tertulia.storage.faults import UnavailableError, damaged, storage_faults
 from tertulia.storage.sqlite.belonging import is_whole
 from tertulia.storage.sqlite.connection import copy_store_to
 from tertulia.storage.sqlite.database import StoreFile
@@ -27,7 +28,7 @@ class Restored:
 
     Attributes:
         runs: How many runs it has.
-        before: The former store, with its log under the same name; `None` without a former store.
+        before: The former store, with its log in it, or beside it if it is damaged; `None` without a former store.
     """
 
     runs: int
@@ -62,7 +63,9 @@ def back_up(store: StoreAddress, file: Path, force: bool = False) -> int:
 
 
 def restore(backup: Path, store: StoreAddress) -> Restored:
-    """Put a copy of a backup in the place of a store, whose files get other names.
+    """Put a copy of a backup in the place of a store, which gets another name.
+
+    Whenever it is killed, the former store is whole under its own name, or under the other one.
 
     Raises:
         NotFoundError: There is no backup.
@@ -84,9 +87,11 @@ def restore(backup: Path, store: StoreAddress) -> Restored:
         copy.chmod(0o600)
         _sync(copy)
         _refuse_users(store)
-        before = _set_aside(store)
-        os.replace(copy, store)
-        _sync(store.absolute().parent)
+        _fold_log(store)
+        with held_signals():
+            before = _set_aside(store)
+            os.replace(copy, store)
+            _sync(store.absolute().parent)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return Restored(runs, before)
@@ -106,12 +111,34 @@ def _checked(copy: Path, backup: Path) -> int:
     return runs
 
 
+def _fold_log(store: Path) -> None:
+    """Move the log of a store into it: so its one file is all of it, and one rename puts another in its place.
+
+    A store that can't be opened, as it is damaged, keeps its log.
+    """
+    if not store.exists() or not any(os.path.lexists(f"{store}{ending}") for ending in _ENDINGS[1:]):
+        return
+    try:
+        with SqlStore.open(store) as opened:
+            opened.file.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+    except UnavailableError:
+        raise
+    except StorageError:
+        return
+
+
 def _set_aside(store: Path) -> Path | None:
-    """Rename a store with the files beside it: first those, so that a store never lies beside a log without it."""
+    """Give a store another name, which it has besides its own until that is another file's.
+
+    Files that are still beside it, of a damaged store, are renamed.
+    """
     if not any(os.path.lexists(f"{store}{ending}") for ending in _ENDINGS):
         return None
     number, before = 1, Path(f"{store}.before")
     while any(os.path.lexists(f"{before}{ending}") for ending in _ENDINGS):
+        if _is_same(store, before):  # after a restore that was killed before the store's name was another file's
+            before.unlink()
+            continue
         number += 1
         before = Path(f"{store}.before-{number}")
     if store.exists():
@@ -120,6 +147,10 @@ def _set_aside(store: Path) -> Path | None:
         with suppress(FileNotFoundError):
             os.rename(f"{store}{ending}", f"{before}{ending}")
     return before
+
+
+def _is_same(store: Path, before: Path) -> bool:
+    return store.exists() and before.exists() and os.path.samefile(store, before)
 
 
 def _path_of(store: StoreAddress) -> Path:
