@@ -64,7 +64,7 @@ villagers:
 FIELDS = ("topic", "goal", "emotion", "personality", "yes", "no", "none", "meeting", "task")
 ALLOWED = {"JSON", "true", "false", *MECHANISMS, *FIELDS}
 LETTERS = re.compile(r"[A-Za-z_]+")
-KEY = re.compile(r'"(?:[^"\\]|\\.)*"(?=:)')
+KEY = re.compile(r'"(?:[^"\\]|\\.)*"(?=:)|“\w+”(?=这个键)')
 
 
 @pytest.fixture(autouse=True)
