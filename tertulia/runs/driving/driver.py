@@ -2,7 +2,7 @@
 
 from asyncio import CancelledError
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -125,4 +125,6 @@ def recorded_ending(
         save_status_if_possible()
         raise ending.error from error
     finally:
-        report_end(ending)
+        # A store that can't be read any more can't say how far the run came; the error that ended it says why.
+        with suppress(StorageError) if ending.status == "failed" else nullcontext():
+            report_end(ending)

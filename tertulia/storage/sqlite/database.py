@@ -55,16 +55,13 @@ class StoreFile(Database):
     def __init__(self, path: Path | str, create: bool) -> None:
         """Open the file (see `open_connection`) and check its structure if that is cheap."""
         self.path, self.undone = path, 0
-        self._connect(create)
+        self._connection = open_connection(path, create)
+        self._database: SqliteUtils | None = None
         try:
             self._check_structure()
         except BaseException:
             self.close()
             raise
-
-    def _connect(self, create: bool) -> None:
-        self._connection = open_connection(self.path, create)
-        self._database: SqliteUtils | None = None
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -210,15 +207,16 @@ class StoreFile(Database):
     @override
     def reopen(self) -> None:
         self.undone += 1
-        self._connection.rollback()
         path = self.path
+        with suppress(sqlite3.Error):  # as of a file that was cut off; the connection is given up
+            self._connection.rollback()
         try:
             self._connection.check_path()
         except ReplacedError as error:
             path = error.rescued or path
+        opened = open_connection(path, create=False)  # first: if that fails, there is still a connection to be asked
         self.close()
-        self.path = path
-        self._connect(create=False)
+        self.path, self._connection, self._database = path, opened, None
 
     @override
     def close(self) -> None:

@@ -2,16 +2,18 @@
 
 import asyncio
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.stored import a_case, a_run
 
 import tertulia as tt
 from tertulia.langgraph import group_chat
 from tertulia.nodes.shared.limits import end_of_group_chat
 from tertulia.runs.driving.driver import Ending, recorded_ending
-from tertulia.state.errors import BudgetError, LeftError, ModelError, StoppedError
+from tertulia.state.errors import BudgetError, LeftError, ModelError, StoppedError, StorageError
 from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Parameters
 from tertulia.storage.store import SqlStore
@@ -111,3 +113,20 @@ def test_a_merge_carries_the_reason(cli: Any) -> None:
     run = tt.run("tidewell", rounds=2, store="a.db", **REHEARSED)
     cli("merge", "a.db", "--into", "b.db")
     assert tt.open_store("b.db").run(run.id).ended_by == "rounds"
+
+
+def test_a_store_that_was_overwritten_while_it_was_driven_hides_no_error(tmp_path: Path) -> None:
+    path = tmp_path / "tertulia.db"
+    with SqlStore.open(path, create=True) as store:
+        store.create_run(a_run(), a_case())
+
+        def report_end(_: Ending) -> None:
+            raise StorageError(f"{path} can't be read after {store.run('k3f9').turns} turns")
+
+        def fail() -> None:
+            path.write_bytes(b"no store " * 9000)
+            raise ModelError("the server is gone")
+
+        recorded = recorded_ending(store, partial(store.set_status, "k3f9"), report_end)
+        with pytest.raises(ModelError, match="is gone"), recorded:
+            fail()
