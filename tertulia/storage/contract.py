@@ -115,8 +115,11 @@ class Database(Protocol):
     def save_log(self) -> None:
         """Gather all stored rows in one place, as far as that is cheap; not inside a transaction."""
 
-    def compact(self) -> None:
-        """Give the space of deleted rows back to the disk."""
+    def unused_bytes(self) -> int:
+        """Return the bytes of deleted rows that `compact` would give back; 0 if they are not worth it."""
+
+    def compact(self) -> int:
+        """Give the space of deleted rows back to the disk, and return how many bytes those are."""
 
     def reopen(self) -> None:
         """Replace the connection by a new one. An interrupted transaction or query stays open on the old one."""

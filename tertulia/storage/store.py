@@ -17,7 +17,7 @@ from tertulia.state.annotation import Annotation, Instrument
 from tertulia.state.errors import MissingPackageError, StorageError, extra_hint
 from tertulia.storage.addresses import ServerAddress, StoreAddress, store_address
 from tertulia.storage.contract import Database, RunDrivers
-from tertulia.storage.faults import UNWRITABLE
+from tertulia.storage.faults import UNWRITABLE, UnavailableError
 from tertulia.storage.parts.annotations import Annotations
 from tertulia.storage.parts.experiments import Experiments
 from tertulia.storage.parts.likeness import Likeness
@@ -28,6 +28,12 @@ from tertulia.storage.parts.turn_rows import TurnRowsStore
 from tertulia.storage.parts.turns import Turns
 from tertulia.storage.sqlite.database import StoreFile
 from tertulia.storage.sqlite.opening import MEMORY, refuse_lost_log
+
+_NOT_COMPACTED = (
+    "the checkpoints are dropped, but {path} is not smaller yet, by {unused:.1f} MB: for that, as much room as it will "
+    "take must be free on its disk and where temporary files lie (TMPDIR), and no other program may write to it; "
+    "then: tertulia gc --yes"
+)
 
 
 class SqlStore(Turns, TurnRowsStore, Streams, Pictures, Likeness):
@@ -123,12 +129,28 @@ class SqlStore(Turns, TurnRowsStore, Streams, Pictures, Likeness):
         ours = {row["run"] for row in rows}
         return {thread: size for thread, size in sizes.items() if thread not in ours}
 
-    def drop_checkpoints(self, runs: Collection[str], threads: Collection[str] = ()) -> None:
-        """Delete the LangGraph checkpoints of runs, and the superseded ones of threads, and give their space back."""
-        with self.file.transaction():
-            self.file.delete_checkpoints(runs)
-            self.file.delete_superseded(threads)
-        self.file.compact()
+    def drop_checkpoints(self, runs: Collection[str], threads: Collection[str] = ()) -> int:
+        """Delete the LangGraph checkpoints of runs, and the superseded ones of threads, and give their space back.
+
+        So is the space of those that were deleted before, if it was not given back then.
+
+        Returns:
+            How many bytes the store is smaller.
+
+        Raises:
+            StorageError: It can't be written; or they are deleted, and their space can't be given back now.
+        """
+        if runs or threads:
+            with self.file.transaction():
+                self.file.delete_checkpoints(runs)
+                self.file.delete_superseded(threads)
+        unused = self.file.unused_bytes()
+        if not (runs or threads or unused):
+            return 0
+        try:
+            return self.file.compact()
+        except UnavailableError as error:
+            raise StorageError(_NOT_COMPACTED.format(path=self.path, unused=unused / 1e6)) from error
 
 
 def _opened(address: StoreAddress | str, create: bool) -> Database:

@@ -1,6 +1,5 @@
 """`gc`: drop checkpoints that finished runs, and threads of a user's own graphs, no longer need."""
 
-from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -36,8 +35,7 @@ def gc(
     with open_existing(store) as opened:
         dropped, kept = checkpoints_of(opened, run or [])
         threads = {} if run else opened.superseded_checkpoints()
-        if yes and (dropped or threads):
-            opened.drop_checkpoints(dropped, threads)
+        freed = opened.drop_checkpoints(dropped, threads) if yes else opened.file.unused_bytes()
     if as_json:
         rows = [{"run": name, "bytes": size} for name, size in dropped.items()]
         old = [{"thread": name, "bytes": size} for name, size in threads.items()]
@@ -48,18 +46,20 @@ def gc(
         console.print(plain(f"{name} is {status}, and keeps its checkpoints: it goes on from them"))
     verb = "dropped" if yes else "would drop"
     if dropped:
-        of_runs = counted(len(dropped), "finished run")
-        console.print(plain(f"{verb} the checkpoints of {of_runs}, {_megabytes(dropped)}"))
+        of = counted(len(dropped), "finished run")
+        console.print(plain(f"{verb} the checkpoints of {of}, {_megabytes(dropped)}"))
         console.print(plain(_LOST, "dim"))
     if threads:
-        of_threads = counted(len(threads), "thread")
-        console.print(plain(f"{verb} the superseded checkpoints of {of_threads} of your graphs, {_megabytes(threads)}"))
+        of = counted(len(threads), "thread")
+        console.print(plain(f"{verb} the superseded checkpoints of {of} of your graphs, {_megabytes(threads)}"))
         console.print(plain(_LOST_OF_THREADS, "dim"))
-    if not (dropped or threads):
+    if freed > 0:
+        console.print(plain(f"{'freed' if yes else 'would free'} {freed / 1e6:.1f} MB that nothing in the file uses"))
+    if not (dropped or threads or freed):
         console.print(plain("no finished run has checkpoints, and no thread superseded ones; nothing to do"))
     elif not yes:
         console.print(plain("to do it: tertulia gc --yes"))
 
 
-def _megabytes(sizes: Mapping[str, int]) -> str:
+def _megabytes(sizes: dict[str, int]) -> str:
     return f"{sum(sizes.values()) / 1e6:.1f} MB"

@@ -412,8 +412,14 @@ class ServerDatabase(Database):
         """Do nothing: the server writes its log."""
 
     @override
-    def compact(self) -> None:
-        """Do nothing: the server uses the space again by itself (autovacuum)."""
+    def unused_bytes(self) -> int:
+        """Return 0: the server uses the space again by itself (autovacuum)."""
+        return 0
+
+    @override
+    def compact(self) -> int:
+        """Do nothing, as `unused_bytes` says."""
+        return 0
 
     @override
     def reopen(self) -> None:

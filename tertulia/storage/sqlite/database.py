@@ -32,6 +32,9 @@ CHECKED_UP_TO_BYTES = 64 * 1024 * 1024
 #: Pages in memory of each file while rows are copied: a transaction reads, and writes, each page once.
 _CACHED_KIB = 32 * 1024
 
+#: Unused pages are given back if they are more than this share of a file, all of which is written for that.
+_UNUSED_SHARE = 0.01
+
 #: LangGraph's tables, which it makes itself when it first stores a checkpoint; a run is a thread of its.
 _CHECKPOINT_TABLES = ("checkpoints", "writes")
 
@@ -326,11 +329,21 @@ class StoreFile(Database):
         self._connection.check_names()
 
     @override
-    def compact(self) -> None:
+    def unused_bytes(self) -> int:
+        pages, unused = self._pragma("page_count"), self._pragma("freelist_count")
+        return unused * self._pragma("page_size") if unused > pages * _UNUSED_SHARE else 0
+
+    @override
+    def compact(self) -> int:
         with self.transaction():
             pass  # the log begins with a generation
+        before = self._pragma("page_count")
         with storage_faults(self.path):
             self._connection.execute("VACUUM")
+        return (before - self._pragma("page_count")) * self._pragma("page_size")
+
+    def _pragma(self, name: str) -> int:
+        return int(self.rows(f"PRAGMA {name}")[0][name])
 
     def _check_structure(self) -> None:
         if not self.is_checked:
