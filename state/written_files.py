@@ -72,7 +72,7 @@ def write_bytes(file: Path, pieces: Iterable[bytes]) -> None:
     """Write pieces one after another to a file, all or none, as `write_lines` does."""
     if file.exists() and not file.is_file():  # such as /dev/null, which must not be replaced
         refuse_link(file)
-        with _named(file), open(os.open(file, os.O_WRONLY | os.O_NOFOLLOW), "wb") as opened:
+        with named(file), open(os.open(file, os.O_WRONLY | os.O_NOFOLLOW), "wb") as opened:
             opened.writelines(pieces)
         return
     with replacing(file) as beside, beside.open("xb") as opened:
@@ -92,7 +92,7 @@ def replacing(file: Path) -> Iterator[Path]:
     refuse_link(file)
     beside = file.with_name(f".tertulia-{secrets.token_hex(8)}.part")
     try:
-        with _named(file):
+        with named(file):
             yield beside
             beside.replace(file)
     except BaseException:
@@ -101,7 +101,7 @@ def replacing(file: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _named(file: Path) -> Iterator[None]:
+def named(file: Path) -> Iterator[None]:
     """Give errors of the system the name of a file."""
     try:
         yield

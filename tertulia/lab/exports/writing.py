@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from tertulia.lab.exports.folder_file import FolderFile
+from tertulia.runs.driving.stop_signals import held_signals
 from tertulia.runs.files.exporting import FORMATS as LINES
 from tertulia.runs.files.exporting import Format as LineFormat
 from tertulia.runs.files.exporting import exported_lines, files_of, is_of_files
@@ -17,6 +18,7 @@ from tertulia.state.records import RunRecord
 from tertulia.state.written_files import (
     STANDARD_OUTPUT,
     check_file,
+    named,
     refuse_link,
     refuse_links_in,
     write_bytes,
@@ -99,7 +101,7 @@ class Export:
 
         Raises:
             UsageError: A file of the folder exists already, and `force` is off.
-            OSError: It can't be written; nothing was changed.
+            OSError: It can't be written; nothing was changed, or files were moved into a former folder up to that one.
         """
         if not self._lines:
             _write(self.format, self._recorded, self.out, self._force)
@@ -151,23 +153,33 @@ def _check_folder(folder: Path, store: StoreAddress) -> None:
 
 
 def _write_folder(folder: Path, files: Iterable[FolderFile], force: bool) -> None:
-    """Write files into a folder; those that it has besides stay. They are written beside it, and moved at the end."""
+    """Write files into a folder; those that it has besides stay. They are written beside it, and moved at the end.
+
+    A new folder appears at once. In a former one each file and each new folder does; a stop signal waits for the last.
+    """
     beside = folder.absolute().parent / f".tertulia-{secrets.token_hex(8)}.part"
-    moved: list[str] = []
     try:
-        for file in files:
-            refuse_links_in(folder, file.path)
-            target = folder / file.path
-            if target.exists() and file.is_shared:
-                continue
-            if target.exists() and not force:
-                raise UsageError(f"{target} exists already; overwrite it with --force, or give another folder")
-            (beside / file.path).parent.mkdir(parents=True, exist_ok=True)
-            with (beside / file.path).open("x", encoding="utf-8", errors="replace", newline="\n") as opened:
-                opened.writelines(file.text)
-            moved.append(file.path)
-        for path in moved:
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            os.replace(beside / path, folder / path)
+        with named(folder):
+            for file in files:
+                refuse_links_in(folder, file.path)
+                target = folder / file.path
+                if target.exists() and file.is_shared:
+                    continue
+                if target.exists() and not force:
+                    raise UsageError(f"{target} exists already; overwrite it with --force, or give another folder")
+                (beside / file.path).parent.mkdir(parents=True, exist_ok=True)
+                with (beside / file.path).open("x", encoding="utf-8", errors="replace", newline="\n") as opened:
+                    opened.writelines(file.text)
+            with held_signals():
+                _move(beside, folder)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
+
+
+def _move(new: Path, place: Path) -> None:
+    """Move a file or a folder; into a folder that is there, each of its own."""
+    if not (new.is_dir() and place.is_dir()):
+        os.replace(new, place)
+        return
+    for inside in sorted(new.iterdir()):
+        _move(inside, place / inside.name)
