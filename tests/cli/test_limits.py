@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from PIL import Image
@@ -74,6 +75,21 @@ def test_a_store_for_which_there_is_no_room_is_not_copied(
     rehearse(cli, "--store", "mine.db")
     monkeypatch.setattr(copy_folder, "_LEFT_FREE", 10**18)
     assert "set TMPDIR" in cli("merge", "mine.db", "--into", "all.db").err
+
+
+def test_a_restore_needs_room_for_the_copy_alone_beside_the_store(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    rehearse(cli, "--store", "mine.db")
+    (tmp_path / "disk").mkdir()
+    size = Path("mine.db").stat().st_size
+    free = [size]
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=free[0]))
+    assert cli("restore", "mine.db", "--store", "disk/s.db").code == 0
+    free[0] = size - 1
+    refused = cli("restore", "mine.db", "--store", "disk/s.db")
+    refused.complains(1, "mine.db can't be copied: there is no room for it in disk")
+    assert "TMPDIR" not in refused.err
 
 
 def test_the_copy_of_a_merge_that_was_killed_is_swept_by_the_next(cli: Cli, temporary: Path) -> None:

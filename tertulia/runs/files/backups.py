@@ -82,7 +82,7 @@ def restore(backup: Path, store: StoreAddress) -> Restored:
     folder = Path(tempfile.mkdtemp(prefix=".tertulia-restore-", dir=store.absolute().parent))
     try:
         copy = folder / "store.db"
-        copy_store(backup, copy)
+        copy_store(backup, copy, store.parent)
         runs = _checked(copy, backup)
         copy.chmod(0o600)
         _sync(copy)

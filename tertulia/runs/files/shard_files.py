@@ -119,7 +119,7 @@ def fetch_shard(place: str, folder: Path) -> Path:
     copy = folder / "fetched.db"
     with _faults(place):
         system, key = _opened(place)
-        check_room(_size_of(system, key), shown(place), folder)
+        check_room(_size_of(system, key), shown(place))
         system.get_file(key, os.fspath(copy))
     return copy
 

@@ -65,7 +65,7 @@ def check_room(size: int, name: str, folder: Path | None = None) -> None:
 
     Args:
         size: Its size in bytes, with its log.
-        folder: The place of the copy; without it, that of temporary files.
+        folder: The place of the copy; without it, that of temporary files, in which some room is left.
 
     Raises:
         StorageError: It is.
@@ -75,16 +75,22 @@ def check_room(size: int, name: str, folder: Path | None = None) -> None:
             f"{name} has {_gigabytes(size)}, more than the {_gigabytes(LARGEST_COPY)} that are copied to be read; "
             "merge the others into it instead (--into)"
         )
-    if size > shutil.disk_usage(folder or tempfile.gettempdir()).free - _LEFT_FREE:
-        raise StorageError(f"{name} can't be read: {NO_ROOM} (it takes {_gigabytes(size)})")
+    free = shutil.disk_usage(folder).free if folder else shutil.disk_usage(tempfile.gettempdir()).free - _LEFT_FREE
+    if size > free:
+        raise StorageError(f"{no_room(name, folder)} (it takes {_gigabytes(size)})")
 
 
 def _gigabytes(size: int) -> str:
     return f"{size / 10**9:.1f} GB"
 
 
-#: The remedy for a copy that finds no room.
-NO_ROOM = "there is no room for a copy where temporary files lie; free some space, or set TMPDIR"
+def no_room(name: str, folder: Path | None = None) -> str:
+    """Return the message for a copy that finds no room in a folder; without it, in that of temporary files."""
+    if folder:
+        return f"{name} can't be copied: there is no room for it in {folder}; free some space there"
+    return (
+        f"{name} can't be read: there is no room for a copy where temporary files lie; free some space, or set TMPDIR"
+    )
 
 
 def copied(file: Path, copy: Path) -> Path:

@@ -12,7 +12,7 @@ from pathlib import Path
 from tertulia.state.errors import NotFoundError, StorageError
 from tertulia.storage.faults import damaged, storage_faults
 from tertulia.storage.sqlite.belonging import belongs
-from tertulia.storage.sqlite.copy_folder import NO_ROOM, check_room, copied
+from tertulia.storage.sqlite.copy_folder import check_room, copied, no_room
 from tertulia.storage.sqlite.in_use import readable
 from tertulia.storage.sqlite.opening import refuse_companions, refuse_lost_log, refuse_stump
 
@@ -34,7 +34,7 @@ _PAGE_SIZE, _CHANGES, _PAGES, _COUNTED_AT = slice(16, 18), slice(24, 28), slice(
 _QUIET_NS = 2_000_000_000
 
 
-def copy_store(path: Path, copy: Path) -> None:
+def copy_store(path: Path, copy: Path, folder: Path | None = None) -> None:
     """Copy a store as it is at this moment, with its log; others may be writing to it.
 
     Nothing of it is executed or believed here, and no file appears beside it: it is copied byte by byte, or, if
@@ -42,6 +42,7 @@ def copy_store(path: Path, copy: Path) -> None:
 
     Args:
         copy: The path of the copy; there must be no such file.
+        folder: The folder of which the user is told that it has no room; without it, that of temporary files.
 
     Raises:
         NotFoundError: There is no such file.
@@ -56,14 +57,14 @@ def copy_store(path: Path, copy: Path) -> None:
         raise StorageError(f"{path} is empty: nothing was ever stored in it, or it was cut off; copy it again")
     refuse_stump(path)
     refuse_companions(os.path.realpath(path))
-    with storage_faults(path), _file_faults(path):
+    with storage_faults(path), _file_faults(path, folder):
         _check_size(path)
         files: tuple[str, ...] = _FILES
         if not belongs(Path(os.path.realpath(path))):
             files = tuple(ending for ending in _FILES if ending != "-wal")
             _logger.warning("note: %s-wal does not belong to %s, which is read without it", path, path.name)
         before = _changes(path)
-        check_room(sum(size for _, size in before), str(path), copy.parent)
+        check_room(sum(size for _, size in before), str(path), folder)
         is_open = os.path.exists(f"{path}-shm")  # or was open in a process that was killed
         if files != _FILES or not is_open or max(changed for changed, _ in before) < time.time_ns() - _QUIET_NS:
             for ending in files:
@@ -96,12 +97,12 @@ def _check_size(path: Path) -> None:
 
 
 @contextmanager
-def _file_faults(path: Path) -> Iterator[None]:
+def _file_faults(path: Path, folder: Path | None) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StorageError(f"{path} can't be read: {NO_ROOM}") from error
+            raise StorageError(no_room(str(path), folder)) from error
         raise StorageError(f"{path} can't be read ({error.strerror}); give yourself the permission") from error
 
 
