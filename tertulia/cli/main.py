@@ -13,6 +13,7 @@ from tertulia.cli.terminal.commands import Group, ParsingError, add_module, with
 from tertulia.cli.terminal.output import discard_output
 from tertulia.cli.terminal.remedies import explained
 from tertulia.state.errors import NotFoundError, ScenarioError, TertuliaError, UsageError
+from tertulia.state.standard_error import dispensable_errors
 from tertulia.state.text import clean
 
 #: The commands by panel of the help; each is in the module of its name.
@@ -81,6 +82,7 @@ def build_app(command: str | None = None) -> typer.Typer:
     return app
 
 
+@dispensable_errors()
 def main() -> None:
     """Run the command line and exit: 0 ok, 1 failed, 2 usage, 3 not found, 130 interrupted."""
     for name in ("stdout", "stderr"):

@@ -1,5 +1,6 @@
-"""Standard output at a full device: one line, exit 1, and nothing that the interpreter adds; the work goes on."""
+"""Output at a full device: one line, exit 1, and nothing that the interpreter adds; the work goes on."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -53,3 +54,11 @@ def test_a_run_goes_on_to_its_end(cli: Cli, tmp_path: Path, arguments: tuple[str
     assert errors[1:-1] == [going_on, *([] if arguments else ["finished after 3 turns: it was to have no more rounds"])]
     (run,) = cli("runs", "--json").json["runs"]
     assert (run["status"], run["turns"]) == ("finished", 3)
+
+
+@pytest.mark.parametrize("arguments", [("run", "tidewell", "--rounds", "3"), ("simulate", "tidewell")])
+def test_work_goes_on_without_standard_error(cli: Cli, arguments: tuple[str, ...]) -> None:
+    command = [sys.executable, "-c", "from tertulia.cli import program; program()", *arguments, "--rehearse", "--json"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=full, check=False)
+    assert (done.returncode, json.loads(done.stdout)["status"]) == (0, "finished")

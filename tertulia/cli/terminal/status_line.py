@@ -59,13 +59,11 @@ class StatusLine:
             try:
                 write()
                 sys.stdout.flush()
-            except BrokenPipeError:
-                discard_output()
-                progress().print("nobody reads the output any more; the work goes on")
             except OSError as error:
                 discard_output()
-                self.lost = error
-                progress().print(f"the output can't be written ({error.strerror}); the work goes on")
+                self.lost = None if (gone := isinstance(error, BrokenPipeError)) else error
+                text = "nobody reads the output any more" if gone else f"the output can't be written ({error.strerror})"
+                progress().print(f"{text}; the work goes on")
 
     def confirm(self, question: str) -> bool:
         """Return whether the user agrees; `False` if nobody can be asked."""
