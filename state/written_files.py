@@ -1,13 +1,13 @@
 """Output files: checked before anything is written, written whole or not at all, and never through a link."""
 
 import os
-import secrets
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from tertulia.state.errors import UsageError
+from tertulia.state.locked_folders import locked_folder
 
 #: The name of standard output in place of a file.
 STANDARD_OUTPUT = Path("-")
@@ -81,7 +81,7 @@ def write_bytes(file: Path, pieces: Iterable[bytes]) -> None:
 
 @contextmanager
 def replacing(file: Path) -> Iterator[Path]:
-    """Yield the path of a new file beside one, whose name it takes at the end; after an error there is none.
+    """Yield the path of a new file, in a folder beside one whose name it takes at the end, if there is no error.
 
     The name is unforeseeable, and a name is replaced, not its link: a link that appears meanwhile is not followed.
 
@@ -90,14 +90,9 @@ def replacing(file: Path) -> Iterator[Path]:
         OSError: It can't be written; a former file is unchanged.
     """
     refuse_link(file)
-    beside = file.with_name(f".tertulia-{secrets.token_hex(8)}.part")
-    try:
-        with named(file):
-            yield beside
-            beside.replace(file)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+    with named(file), locked_folder(file.absolute().parent) as folder:
+        yield folder / "new"
+        (folder / "new").replace(file)
 
 
 @contextmanager

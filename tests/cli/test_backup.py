@@ -126,6 +126,34 @@ def test_a_restore_that_is_killed_leaves_one_whole_store_or_both(cli: Cli, at: i
     assert not Path("tertulia.db").samefile(before)
 
 
+_KILLED_AT_THE_END = """
+import os, sys
+from pathlib import Path
+from tertulia.cli.main import main
+os.replace = Path.replace = lambda *names: os.kill(os.getpid(), 9)
+sys.argv = ["tertulia", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("backup", "again.db"),
+        ("restore", "monday.db", "--store", "again.db"),
+        ("export", "@last", "--format", "mlflow", "--out", "again"),
+    ],
+)
+def test_what_a_killed_command_leaves_is_removed_by_the_next(cli: Cli, arguments: tuple[str, ...]) -> None:
+    rehearse(cli)
+    cli("backup", "monday.db")
+    killed = [sys.executable, "-c", _KILLED_AT_THE_END, *arguments]
+    assert subprocess.run(killed, check=False, env=os.environ | {"PYTHONPATH": str(ROOT)}).returncode == -9
+    assert [*Path().glob(".tertulia-*")]
+    assert cli("backup", "tuesday.db").code == 0
+    assert not [*Path().glob(".tertulia-*")]
+
+
 def test_what_can_not_be_backed_up_is_told(cli: Cli) -> None:
     cli("backup", "monday.db").complains(3, "there is no store tertulia.db")
     rehearse(cli)

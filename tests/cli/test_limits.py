@@ -124,7 +124,7 @@ def test_a_folder_that_is_swept_before_it_is_locked_is_made_again(
             made[0].rmdir()
         locked(lock, operation)
 
-    monkeypatch.setattr("tertulia.storage.sqlite.copy_folder.fcntl.flock", swept_once)
+    monkeypatch.setattr("tertulia.state.locked_folders.fcntl.flock", swept_once)
     with copy_folder.folder_of_copy() as folder:
         assert folder.is_dir()
         assert folder != made[0]

@@ -2,8 +2,6 @@
 
 import json
 import os
-import secrets
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
@@ -14,6 +12,7 @@ from tertulia.runs.files.exporting import FORMATS as LINES
 from tertulia.runs.files.exporting import Format as LineFormat
 from tertulia.runs.files.exporting import exported_lines, files_of, is_of_files
 from tertulia.state.errors import UsageError
+from tertulia.state.locked_folders import locked_folder
 from tertulia.state.records import RunRecord
 from tertulia.state.written_files import (
     STANDARD_OUTPUT,
@@ -157,23 +156,20 @@ def _write_folder(folder: Path, files: Iterable[FolderFile], force: bool) -> Non
 
     A new folder appears at once. In a former one each file and each new folder does; a stop signal waits for the last.
     """
-    beside = folder.absolute().parent / f".tertulia-{secrets.token_hex(8)}.part"
-    try:
-        with named(folder):
-            for file in files:
-                refuse_links_in(folder, file.path)
-                target = folder / file.path
-                if target.exists() and file.is_shared:
-                    continue
-                if target.exists() and not force:
-                    raise UsageError(f"{target} exists already; overwrite it with --force, or give another folder")
-                (beside / file.path).parent.mkdir(parents=True, exist_ok=True)
-                with (beside / file.path).open("x", encoding="utf-8", errors="replace", newline="\n") as opened:
-                    opened.writelines(file.text)
-            with held_signals():
-                _move(beside, folder)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
+    with named(folder), locked_folder(folder.absolute().parent) as unfinished:
+        new = unfinished / "new"
+        for file in files:
+            refuse_links_in(folder, file.path)
+            target = folder / file.path
+            if target.exists() and file.is_shared:
+                continue
+            if target.exists() and not force:
+                raise UsageError(f"{target} exists already; overwrite it with --force, or give another folder")
+            (new / file.path).parent.mkdir(parents=True, exist_ok=True)
+            with (new / file.path).open("x", encoding="utf-8", errors="replace", newline="\n") as opened:
+                opened.writelines(file.text)
+        with held_signals():
+            _move(new, folder)
 
 
 def _move(new: Path, place: Path) -> None:

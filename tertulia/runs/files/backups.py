@@ -1,14 +1,13 @@
 """Back up a store in a SQLite file, and put a backup in its place."""
 
 import os
-import shutil
-import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from tertulia.runs.driving.stop_signals import held_signals
 from tertulia.state.errors import NotFoundError, StorageError, UsageError
+from tertulia.state.locked_folders import locked_folder
 from tertulia.state.written_files import check_file, refuse_link, replacing
 from tertulia.storage.addresses import StoreAddress
 from tertulia.storage.faults import UnavailableError, damaged, storage_faults
@@ -79,8 +78,7 @@ def restore(backup: Path, store: StoreAddress) -> Restored:
         raise UsageError(f"{store} can't be written: it is a folder, or in none; name a file")
     if store.exists() and backup.exists() and os.path.samefile(store, backup):
         raise UsageError(f"{backup} is the store itself; name a backup of it")
-    folder = Path(tempfile.mkdtemp(prefix=".tertulia-restore-", dir=store.absolute().parent))
-    try:
+    with locked_folder(store.absolute().parent) as folder:
         copy = folder / "store.db"
         copy_store(backup, copy, store.parent)
         runs = _checked(copy, backup)
@@ -92,8 +90,6 @@ def restore(backup: Path, store: StoreAddress) -> Restored:
             before = _set_aside(store)
             os.replace(copy, store)
             _sync(store.absolute().parent)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     return Restored(runs, before)
 
 

@@ -1,14 +1,13 @@
 """A folder for private copies of stores, in the folder of temporary files."""
 
-import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from tertulia.state.errors import StorageError
+from tertulia.state.locked_folders import locked_folder
 from tertulia.storage.sqlite.in_use import readable
 
 #: Bytes that are copied at once.
@@ -21,43 +20,13 @@ LARGEST_COPY = 32 * 10**9
 #: Room that is left in the folder of temporary files.
 _LEFT_FREE = 100 * 10**6
 
-#: How the folders of copies are called; each is locked by the process that made it, for as long as that lives.
+#: How the folders of copies are called.
 _FOLDER = "tertulia-copy-"
 
 
-@contextmanager
-def folder_of_copy() -> Iterator[Path]:
-    """Make a folder for a private copy, in the folder of temporary files, and remove it afterwards.
-
-    Before, those are removed that processes have left which were killed: a living one holds the lock of its folder.
-    """
-    _sweep()
-    while True:
-        folder = Path(tempfile.mkdtemp(prefix=_FOLDER))
-        lock = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-        with suppress(OSError):  # if a folder can't be locked, no process can lock it in order to remove it either
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        if folder.exists():  # not swept before it was locked
-            break
-        os.close(lock)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(lock)
-
-
-def _sweep() -> None:
-    """Remove the folders of copies, of this user, that no process holds."""
-    for left in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
-        with suppress(OSError):
-            lock = os.open(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                if os.fstat(lock).st_uid == os.geteuid():
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    shutil.rmtree(left, ignore_errors=True)
-            finally:
-                os.close(lock)
+def folder_of_copy() -> AbstractContextManager[Path]:
+    """Make a folder for a private copy, in the folder of temporary files, and remove it afterwards."""
+    return locked_folder(Path(tempfile.gettempdir()), _FOLDER)
 
 
 def check_room(size: int, name: str, folder: Path | None = None) -> None:
