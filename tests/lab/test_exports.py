@@ -1,12 +1,10 @@
 """Exports for other tools: what of a run is in them, and what is refused; test_exports_read.py has their readers."""
 
 import csv
-import errno
 import io
 import json
 import os
 import shutil
-import signal
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -292,41 +290,6 @@ def test_runs_are_added_to_a_folder_of_mlflow(export: Callable[..., Any], runs: 
     after = contents(Path("mlruns"))
     assert after.items() > before.items()
     assert len({name.split("/")[0] for name in after}) == 2
-
-
-@pytest.mark.parametrize("is_there", [False, True])
-def test_an_export_into_a_folder_that_is_interrupted_is_whole(
-    export: Callable[..., Any], runs: Rehearsed, is_there: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    arguments = ("--experiment", runs.experiment, "--format", "mlflow", "--force", "--out")
-    export(*arguments, "whole")
-    if is_there:
-        export(runs.dialogue, "--format", "mlflow", "--out", "mlruns")
-    expected = {*contents(Path("whole")), *(contents(Path("mlruns")) if is_there else ())}
-    moved, replace = list[str](), os.replace
-
-    def interrupted(new: Path, place: Path) -> None:
-        replace(new, place)
-        moved.append(str(place))
-        signal.raise_signal(signal.SIGINT)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "replace", interrupted)
-        assert export(*arguments, "mlruns").code == 130
-    assert {*contents(Path("mlruns"))} == expected
-    assert is_there or moved == ["mlruns"]
-
-
-def test_a_full_disk_is_told_with_the_folder(
-    export: Callable[..., Any], runs: Rehearsed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(new: Path, place: Path) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "replace", full)
-        export(runs.dialogue, "--format", "mlflow", "--out", "mlruns").complains(1, "mlruns: No space left on device")
-    assert contents(Path()) == {}
 
 
 def test_figures_are_those_of_measure(export: Callable[..., Any], runs: Rehearsed) -> None:
