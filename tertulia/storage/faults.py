@@ -31,7 +31,7 @@ NO_STORE = "{path} is not a Tertulia store, or damaged at its beginning; name an
 UNWRITABLE = "{path} can't be written; make the file and its folder writable, or copy it elsewhere"
 
 _ADVICE = {
-    sqlite3.SQLITE_FULL: "the disk is full, {path} could not be written; free some space, then resume the run",
+    sqlite3.SQLITE_FULL: "the disk is full, {path} could not be written; free some space, then try again",
     sqlite3.SQLITE_READONLY: UNWRITABLE,
     sqlite3.SQLITE_PERM: "{path} can't be read; give yourself the permission, or name another file",
     sqlite3.SQLITE_BUSY: f"another program has kept {{path}} locked for {BUSY_TIMEOUT_S} s; close it, then try again",

@@ -66,7 +66,7 @@ def test_a_full_disk(cli: Cli, disk: Callable[[int | None], None], command: tupl
     disk(pages)
     result, times = cli(*command, str(rounds)), 0
     while result.code and times < 100:
-        run = failed_run(result, "the disk is full", "tertulia.db", "free some space", "resume")
+        run = failed_run(result, "the disk is full", "tertulia.db", "free some space, then try again")
         times += 1
         disk(pages + 3 * times)
         result = cli("resume", run, "--json")

@@ -1,5 +1,6 @@
 """The store's file: made, refused, damaged, full, locked; and the guard against two drivers of one run."""
 
+import errno
 import os
 import signal
 import sqlite3
@@ -82,7 +83,7 @@ def test_a_full_disk_is_told_and_what_was_stored_stays(path: Path) -> None:
         write_turn(store, "k3f9", 1)
         pages = store.file.database.execute("PRAGMA page_count").fetchone()[0]
         store.file.database.execute(f"PRAGMA max_page_count = {pages + 2}").fetchone()
-        with pytest.raises(StorageError, match=r"the disk is full, .*tertulia.db .*free some space"):
+        with pytest.raises(StorageError, match=r"the disk is full, .*tertulia.db .*free some space, then try again"):
             write_turns(store, "k3f9", 2, 100)
         stored = store.run("k3f9").turns
         store.file.database.execute("PRAGMA max_page_count = 100000").fetchone()
@@ -263,12 +264,20 @@ def test_a_lock_file_removed_between_opening_and_locking_is_made_anew(
     assert not lock.exists()
 
 
-def test_a_lock_that_can_not_be_made_is_told(tmp_path: Path) -> None:
+def test_a_lock_that_can_not_be_made_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with (
         pytest.raises(StorageError, match=r"can't be made .*folder of the store"),
         locks.drive_lock(tmp_path / "no" / "x.db", "k3f9"),
     ):
         pass
+
+    def without_room(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(locks.os, "pwrite", without_room)
+    with pytest.raises(StorageError, match="free some space"), locks.drive_lock(tmp_path / "x.db", "k3f9"):
+        pass
+    assert list(tmp_path.iterdir()) == []
     with SqlStore.open(":memory:") as store, store.drive_lock("k3f9"), store.drive_lock("k3f9"):
         pass
 

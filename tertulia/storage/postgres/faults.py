@@ -22,7 +22,7 @@ _CONNECTING = {
 }
 
 _ADVICE: dict[type[psycopg.Error], str] = {
-    errors.DiskFull: "the server of {address} has no space left; free some, then resume the run",
+    errors.DiskFull: "the server of {address} has no space left; free some, then try again",
     errors.InsufficientPrivilege: "{address} can't be read or written by this user ({cause}); have it granted",
     errors.ReadOnlySqlTransaction: "{address} can't be written: the server only lets it be read",
     errors.LockNotAvailable: f"another program has kept {{address}} locked for {BUSY_TIMEOUT_S} s; close it, then try "

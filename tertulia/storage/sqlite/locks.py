@@ -1,5 +1,6 @@
 """A guard against two drivers of one run. It dies with its process, however that ends."""
 
+import errno
 import fcntl
 import glob
 import os
@@ -34,7 +35,9 @@ def drive_lock(store: Path, run: str) -> Iterator[None]:
     try:
         lock = _locked(path, run)
     except OSError as error:
-        problem = f"can't be made ({error.strerror}); the folder of the store must be writable"
+        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        remedy = "free some space, then try again" if is_full else "the folder of the store must be writable"
+        problem = f"can't be made ({error.strerror}); {remedy}"
         if path.is_symlink():
             problem = "is a link, so it can't be the lock of the run; remove it, then try again"
         raise StorageError(f"{path} {problem}") from error
@@ -79,8 +82,7 @@ def _locked(path: Path, run: str) -> int:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _is_at(lock, path):
-                os.truncate(lock, 0)
-                os.pwrite(lock, str(os.getpid()).encode(), 0)
+                _sign(lock, path)
                 return lock
         except BlockingIOError:
             driver = os.pread(lock, _LONGEST, 0).decode("ascii", "replace") or "not known yet"
@@ -96,6 +98,16 @@ def _locked(path: Path, run: str) -> int:
             os.close(lock)
             raise
         os.close(lock)
+
+
+def _sign(lock: int, path: Path) -> None:
+    """Write the id of this process into a lock that it holds; without room for that, leave no file."""
+    try:
+        os.truncate(lock, 0)
+        os.pwrite(lock, str(os.getpid()).encode(), 0)
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def _is_at(lock: int, path: Path) -> bool:
