@@ -42,15 +42,15 @@ def as_edited(state: SpokenState, context: Context) -> SpokenState:
 
 def put_words(state: Mapping[str, Any], context: Context, words: str) -> Any:
     """Store a person's words in the place of the chosen candidate, and return what changes; nothing has read them."""
-    made = [found for found in context.store.candidates(context.run, state["turn"]) if found.origin != "vetoed"]
-    number, replaced = next(found for found in enumerate(made, 1) if found[1].attempt == state["chosen"])
-    is_again = replaced.attempt == EDITED_ATTEMPT
+    candidates = [made for made in context.store.candidates(context.run, state["turn"]) if made.origin != "vetoed"]
+    chosen = [candidate.attempt for candidate in candidates].index(state["chosen"])
+    is_again = state["chosen"] == EDITED_ATTEMPT
     written = Candidate(
         attempt=EDITED_ATTEMPT,
         text=words,
         reply=Reply(text=words, tokens=(), text_tokens=(0, 0), fields={state["speaker"]: words}),
         origin="by_hand",
-        remark=replaced.remark if is_again else f"written by a person in the place of candidate {number}",
+        remark=candidates[chosen].remark if is_again else f"written by a person in the place of candidate {chosen + 1}",
     )
     context.store.save_candidate(context.run, state["turn"], written)
     return {"chosen": EDITED_ATTEMPT, "ended": False, "line_scores": None, "line_scored_by": None}

@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, get_args
 
-from tertulia.nodes.shared.names_in_text import places_of
+from tertulia.nodes.shared.names_in_text import IS_HANGUL, places_of
 from tertulia.state.meeting import Start
-from tertulia.state.patterns import lazy_pattern
 from tertulia.state.store import Store
 from tertulia.state.text import folded_words
 from tertulia.state.words import goes_on, has_unspaced
@@ -34,8 +33,6 @@ _SAME_LONG, _SAME_SHORT, _LONG = 0.4, 0.9, 12
 _SHORT = 3
 #: Signs of a word in scripts without spaces, in which each sign is counted.
 _SIGNS = 2
-
-_HANGUL = lazy_pattern("[\uac00-\ud7af]")
 
 Lines = Sequence[tuple[str, str]]
 
@@ -86,7 +83,7 @@ def _misnames(text: str, speaker: str, people: Sequence[str]) -> bool:
     In scripts without spaces, and in Korean, people are spoken to by their names in place of *you*.
     """
     text = unicodedata.normalize("NFC", text)
-    if len(people) != 2 or has_unspaced(text) or _HANGUL.search(text):
+    if len(people) != 2 or has_unspaced(text) or IS_HANGUL.search(text):
         return False
     partner = next((name for name in people if name != speaker), speaker)
     for start, end in places_of(partner, text):

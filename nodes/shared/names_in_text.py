@@ -18,7 +18,7 @@ from tertulia.state.wrong_arguments import check_argument, texts_of, with_named_
 _SPACELESS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _HANGUL = r"\uac00-\ud7af"
 _LETTER = rf"[^\W{_SPACELESS}{_HANGUL}]"
-_IS_SPACELESS, _IS_HANGUL, _IS_OTHER_SCRIPT, _IS_KATAKANA = map(
+_IS_SPACELESS, IS_HANGUL, _IS_OTHER_SCRIPT, _IS_KATAKANA = map(
     lazy_pattern, (rf"[{_SPACELESS}]+", rf"[{_HANGUL}]+", rf"[{_SPACELESS}{_HANGUL}]", r"[\u30a1-\u30fa\u30fc]+")
 )
 
@@ -201,8 +201,8 @@ def _is_part_of_word(form: str, text: str, start: int, end: int) -> bool:
         return bool(_IS_KATAKANA.match(before[-1:]) or _IS_KATAKANA.match(behind))
     if _IS_SPACELESS.fullmatch(form):
         return len(form) == 1 and before[-1:].isalnum()
-    if _IS_HANGUL.fullmatch(form):
-        return before[-1:].isalnum() or (len(form) == 1 and bool(_IS_HANGUL.match(behind)))
+    if IS_HANGUL.fullmatch(form):
+        return before[-1:].isalnum() or (len(form) == 1 and bool(IS_HANGUL.match(behind)))
     if before[-1:] == "-" or (before[-1:] == "'" and before[:1].isupper()):  # `O'Neil`, but `d'Anna`
         before = before[:-1]
     if behind == "'t" and not goes_on(text[end + 2 : end + 3]):  # `Don't`, but `Mehmet'ten`

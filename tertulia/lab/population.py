@@ -143,17 +143,17 @@ def measure_population(
     measured: list[tuple[Conversation, PopulationFigures]] = []
     ends: dict[int, tuple[Vectors, Vectors]] = {}
     texts = {of.name: ["\n".join(line.text for line in of.lines)] for of in conversations}
-    blind = {run: why_unread(name, likeness) for run, likeness in unread(texts, known.embed).items()}
+    illegible = {run: why_unread(name, likeness) for run, likeness in unread(texts, known.embed).items()}
     for at, conversation in enumerate(conversations):
         show(f"conversation {at + 1} of {len(conversations)}")
         lines, recited = lines_of(conversation, known)
-        figures = figures_of_lines(lines, recited, conversation.seed, blind.get(conversation.name))
+        figures = figures_of_lines(lines, recited, conversation.seed, illegible.get(conversation.name))
         if figures.reason is None and (end := thirds(lines)) is not None:
             ends[at] = end
         measured.append((conversation, figures))
     reasons = [f"{conversation.name}: {of.reason}" for conversation, of in measured if of.reason is not None]
     if len(reasons) == len(measured):
-        remedy = "" if measured[0][0].name in blind else "; give longer conversations of several"
+        remedy = "" if measured[0][0].name in illegible else "; give longer conversations of several"
         raise UsageError(f"there is nothing to compare people by in {reasons[0]}{remedy}")
     attracted: dict[int, float] = {}
     if len(ends) > 1:

@@ -72,8 +72,8 @@ def compare_albums(store: Store, low: str, high: str, embedder: Embedder, name: 
     exchanges = _read(store, runs[0]), _read(store, runs[1])
     if tuple(run.parameters.get("setting") for run in runs) == SETTINGS[::-1]:
         raise UsageError(f"{runs[0].run} has the high setting and {runs[1].run} the low one; give the low one first")
-    blind = unread({run.run: [_text(of_run)] for run, of_run in zip(runs, exchanges, strict=True)}, embedder.embed)
-    vectors = {} if blind else vectors_of(chain(*exchanges), embedder)
+    illegible = unread({run.run: [_text(of_run)] for run, of_run in zip(runs, exchanges, strict=True)}, embedder.embed)
+    vectors = {} if illegible else vectors_of(chain(*exchanges), embedder)
     whole = _rows(exchanges, vectors)
     rounds: list[Row] = []
     of_rounds = [
@@ -86,11 +86,11 @@ def compare_albums(store: Store, low: str, high: str, embedder: Embedder, name: 
         runs=runs,
         exchanges=(len(exchanges[0]), len(exchanges[1])),
         embedder=name,
-        is_read=not blind,
+        is_read=not illegible,
         whole=whole,
         rounds=rounds,
         notes=[
-            *([f"sim is not measured, {why_unread(name, max(blind.values()))}"] if blind else ()),
+            *([f"sim is not measured, {why_unread(name, max(illegible.values()))}"] if illegible else ()),
             *_notes(store, runs, exchanges),
         ],
     )

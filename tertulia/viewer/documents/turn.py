@@ -17,8 +17,13 @@ from tertulia.views.reading.what_if import placebo_of
 _SCORERS_AT_MOST = 5
 #: The parameters that minds are shown with.
 _OF_MINDS = {
-    *("willingness_threshold", "perception_threshold", "latency_form", "reevaluation_s", "silence_s", "seat_clock"),
     "order",
+    "willingness_threshold",
+    "perception_threshold",
+    "latency_form",
+    "reevaluation_s",
+    "silence_s",
+    "seat_clock",
 }
 
 
@@ -110,6 +115,6 @@ def states_page(store: SqlStore, run: str, turn: int) -> Document:
 def cost_page(store: SqlStore, run: str, turn: int | None = None) -> Document:
     """Return the cost of the calls of a turn, or of a whole run."""
     record = store.run(run)
-    was = as_it_was(store, record, record.turns + 1 if turn is None else turn)
-    costs = cost_document(calls_in_brief(store, record, turn), not was.rehearsed)
+    rehearsed = record.is_rehearsal if turn is None else as_it_was(store, record, turn).rehearsed
+    costs = cost_document(calls_in_brief(store, record, turn), not rehearsed)
     return {"schema_version": SCHEMA_VERSION, "run": record.run, **costs}

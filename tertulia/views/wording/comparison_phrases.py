@@ -75,8 +75,8 @@ def _both(a: str, b: str) -> str:
 
 def _apart(tell: Callable[[Any, int], str], a: Any, b: Any, digits: int = 2) -> str:
     """Return both in words, with figures of two digits, or of so many that they are told apart."""
-    told = ((tell(a, places), tell(b, places)) for places in range(digits, 17))
-    return _both(*next((both for both in told if both[0] != both[1]), (tell(a, digits), tell(b, digits))))
+    phrases = ((tell(a, places), tell(b, places)) for places in range(digits, 17))
+    return _both(*next((pair for pair in phrases if pair[0] != pair[1]), (tell(a, digits), tell(b, digits))))
 
 
 def _mind(mind: Document) -> str:
